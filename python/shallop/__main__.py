@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seeds=args.seeds,
             overrides=dict(args.set),
             vary=dict(args.vary),
+            allow_programs=args.allow_programs,
         )
         # Bad input stops here, before anything is asked of a cluster.
         recipe.pack()
@@ -54,6 +55,11 @@ def _parser() -> argparse.ArgumentParser:
         "--seeds 3 --out edge --slurm --workers 16 --memory 4GB",
     )
     one.add_argument("scenario", help="the scenario, a TOML file")
+    one.add_argument(
+        "--allow-programs",
+        action="store_true",
+        help="run the programs of the scenario on the workers, with all rights of their user",
+    )
     one.add_argument("--out", metavar="DIR", required=True, help="the folder for the results")
     one.add_argument(
         "--vary",

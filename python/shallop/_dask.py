@@ -35,8 +35,9 @@ class Recipe:
         seeds: int | None,
         overrides: Mapping[str, Value],
         vary: Mapping[str, Sequence[Value]],
+        allow_programs: bool = False,
     ) -> None:
-        self._scenario = scenario
+        self._scenario, self._allow_programs = scenario, allow_programs
         self._quick, self._seed, self._seeds = quick, seed, seeds
         self._overrides, self._vary = dict(overrides), dict(vary)
         self._files: dict[str, str] | None = None
@@ -50,6 +51,7 @@ class Recipe:
             overrides=self._overrides,
             vary=self._vary,
             files=self._files,
+            allow_programs=self._allow_programs,
         )
 
     def pack(self) -> Study:

@@ -43,6 +43,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: bool | None = None,
+    allow_programs: bool = False,
     **overrides: Value,
 ) -> Results:
     """Runs a scenario under each of its schemes.
@@ -63,6 +64,9 @@ def run(
         Whether finished runs in `out` are reused.
     progress
         Whether a progress bar is shown; default: on a terminal and in notebooks.
+    allow_programs
+        Whether the programs of the scenario (``command`` of groups) run, with all rights of this user, also if the
+        scenario is no file, or a file that another user owns or may write to.
     **overrides
         Keys of the scenario, two underscores for a dot: ``duration="2s"``, ``topology__senders=200``.
 
@@ -75,7 +79,9 @@ def run(
     KeyboardInterrupt
         On Ctrl-C; finished runs are in ``out/runs``.
     """
-    study = Scenario(scenario).study(quick=quick, seed=seed, overrides=overrides)
+    study = Scenario(scenario).study(
+        quick=quick, seed=seed, overrides=overrides, allow_programs=allow_programs
+    )
     return study.run(out, jobs=jobs, resume=resume, progress=progress)
 
 
@@ -90,6 +96,7 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     client: Client | None = None,
     progress: bool | None = None,
+    allow_programs: bool = False,
     **overrides: Value,
 ) -> Results:
     """Runs a scenario at every combination of some keys' values; finished runs in `out` are not made again.
@@ -107,7 +114,13 @@ def sweep(
     The other parameters are those of `run`.
     """
     recipe = Recipe(
-        Scenario(scenario), quick=quick, seed=seed, seeds=seeds, overrides=overrides, vary=vary
+        Scenario(scenario),
+        quick=quick,
+        seed=seed,
+        seeds=seeds,
+        overrides=overrides,
+        vary=vary,
+        allow_programs=allow_programs,
     )
     return carry_out(recipe, out, jobs=jobs, client=client, progress=progress)
 

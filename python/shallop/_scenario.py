@@ -49,9 +49,13 @@ class Scenario:
     text: str
     name: str
     folder: Path
+    file: Path | None
+    """The file of the text, if it has one."""
 
     def __init__(self, source: Source, folder: str | os.PathLike[str] | None = None) -> None:
+        self.file = None
         if isinstance(source, Scenario):
+            self.file = source.file
             self.text, self.name, self.folder = source.text, source.name, source.folder
         elif isinstance(source, Mapping):
             self.text, self.name, self.folder = _dump(source), "scenario", Path()
@@ -59,6 +63,7 @@ class Scenario:
             self.text, self.name, self.folder = source, "scenario", Path()
         else:
             path = Path(source)
+            self.file = path
             self.text, self.name, self.folder = _read(path), str(path), path.parent
         if folder is not None:
             self.folder = Path(folder)
@@ -75,6 +80,7 @@ class Scenario:
         overrides: Mapping[str, Value] | None = None,
         vary: Mapping[str, Sequence[Value]] | None = None,
         files: Mapping[str, str] | None = None,
+        allow_programs: bool = False,
     ) -> Study:
         """The runs of the scenario, with changes. `files` replaces the files in its folder."""
         numbers = {"--seed": seed, "--seeds": seeds}
@@ -82,12 +88,13 @@ class Scenario:
         request = {
             "name": self.name,
             "text": self.text,
+            "file": None if self.file is None else os.path.abspath(self.file),
             "folder": os.path.abspath(self.folder),
             "files": files,
             "set": [(_key(key), _literal(key, value)) for key, value in (overrides or {}).items()],
             "vary": [(_key(key), _literals(key, values)) for key, values in (vary or {}).items()],
         }
-        return Study(request, options + ["--quick"] * quick)
+        return Study(request, options + ["--quick"] * quick, allow_programs=allow_programs)
 
 
 def _read(path: Path) -> str:

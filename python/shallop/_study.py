@@ -30,8 +30,11 @@ class Job(NamedTuple):
 class Study:
     """A scenario with its changes. Each method starts the command, which reads and checks the scenario."""
 
-    def __init__(self, request: Mapping[str, Any], options: Sequence[str]) -> None:
+    def __init__(
+        self, request: Mapping[str, Any], options: Sequence[str], *, allow_programs: bool = False
+    ) -> None:
         self._request = request
+        self._allowed = ["--allow-programs"] * allow_programs
         self._options = list(options)
 
     @cached_property
@@ -69,6 +72,7 @@ class Study:
         """Makes the runs, and writes their results to a folder, or to a temporary one."""
         folder = out if isinstance(out, ResultsFolder) else ResultsFolder(out)
         asked = ["sweep" if sweep else "run", "-", *self._options, *run_options(folder.out, jobs)]
+        asked += self._allowed
         # A sweep always reuses finished runs.
         asked += ["--resume"] if resume and not sweep else []
         collector = Collector()
@@ -84,7 +88,7 @@ class Study:
     def run_one(self, identity: str, out: str) -> None:
         """Makes one run; its files are in the folder ``runs`` of `out` afterwards."""
         asked = ["sweep", "-", *self._options, f"--identity={identity}", *run_options(out, 1)]
-        ask(*asked, request=self._request)
+        ask(*asked, *self._allowed, request=self._request)
 
 
 def run_options(out: str, jobs: int | None) -> list[str]:

@@ -18,6 +18,7 @@ import pytest
 from scenarios import TWO
 
 import shallop
+from shallop._scenario import _dump
 
 
 def test_a_dictionary_a_text_and_a_file_give_equal_results(tmp_path: Path) -> None:
@@ -219,6 +220,24 @@ def test_scenario_errors_name_the_place(
     for word in words:
         assert word in str(error.value)
     assert "\x1b" not in str(error.value)
+
+
+def test_programs_run_only_from_own_files_or_if_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = {"name": "all", "command": ["true"], "from": "s0", "to": "r0"}
+    text = _dump({**TWO, "stack": "kernel", "scheme": [{"transport": "cubic"}], "group": [group]})
+    monkeypatch.setenv("SHALLOP_KERNELS", str(tmp_path))
+    file = tmp_path / "programs.toml"
+    file.write_text(text)
+    file.chmod(0o644)
+    for source, allow in [(file, False), (text, True)]:
+        with pytest.raises(shallop.ShallopError, match="kernel"):
+            shallop.run(source, allow_programs=allow)
+    file.chmod(0o646)
+    for source in (file, text):
+        with pytest.raises(shallop.ScenarioError, match="allow_programs=True"):
+            shallop.run(source)
 
 
 def test_the_examples_in_docstrings_run() -> None:

@@ -3,18 +3,21 @@
  * Runs programs of this machine in a host. They see the machine's file system read-only, with a writable layer in
  * memory, and only the processes and the network of their host. Each program works in its own folder /kept/NAME, which
  * is copied out of the kernel when the program has ended. /scenario is the scenario's folder. Programs that still run
- * at the end of the run are killed.
+ * at the end of the run are killed. Programs have the capabilities of `allowed` only: whoever mounts hostfs, loads a
+ * module or controls this process writes to the machine as the user of the run.
  */
 #include "agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -51,6 +54,11 @@ static char *const environment[] = {
     /* Hides the processor's time stamp counter and random numbers from OpenSSL, which would use them as entropy. */
     "OPENSSL_ia32cap=~0x4000000000000010:~0x40000",
     NULL,
+};
+
+static const char allowed[] = {
+    CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_SETFCAP,
+    CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK, CAP_SYS_CHROOT, CAP_SYS_NICE, CAP_SYS_RESOURCE,
 };
 
 static void read_arguments(struct program *program)
@@ -117,6 +125,10 @@ static void enter_root(const struct programs *all)
     if (chdir("/root"))
         fail("/root: %s", strerror(errno));
     mount_at("proc", "proc", 0, "");
+    /* The kernel would run the programs of core_pattern and modprobe outside of this root. */
+    if (mount("proc/sys/kernel", "proc/sys/kernel", NULL, MS_BIND, NULL) ||
+        mount(NULL, "proc/sys/kernel", NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL))
+        fail("/proc/sys/kernel: %s", strerror(errno));
     mount_at("sysfs", "sys", MS_RDONLY, "");
     mount_at("devtmpfs", "dev", 0, "");
     mount_at("devpts", "dev/pts", 0, "");
@@ -133,6 +145,15 @@ static void enter_root(const struct programs *all)
         fail("root: %s", strerror(errno));
 }
 
+/* Limits the capabilities that programs can have after execve. */
+static void drop_capabilities(void)
+{
+    int capability;
+    for (capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
+        if (!memchr(allowed, capability, sizeof allowed) && prctl(PR_CAPBSET_DROP, capability))
+            fail("capability %d: %s", capability, strerror(errno));
+}
+
 static void run_program(const struct program *program)
 {
     sigset_t none;
@@ -144,6 +165,7 @@ static void run_program(const struct program *program)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
+    drop_capabilities();
     execvpe(program->arguments[0], program->arguments, environment);
     dprintf(2, "%s: %s\n", program->arguments[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);

@@ -1,5 +1,6 @@
 //! Groups with `command`, whose traffic comes from programs in the hosts.
 
+use super::Programs;
 use super::groups::{GroupOptions, PatternKind};
 use super::traffic::{Reader, hosts, start};
 use shallop_options::suggest::list;
@@ -34,6 +35,11 @@ impl Reader<'_, '_> {
         let why = "the program of `command` decides what is sent";
         beside(section, keys.command, &OF_COMMANDS, why)?;
         self.check_words(&options)?;
+        if let Programs::Refused(why) = self.programs {
+            let problem =
+                section.reject(keys.command, format!("the program would run with all your rights, but {why}"));
+            return Err(problem.with_help("read the scenario, then add --allow-programs (Python: allow_programs=True)"));
+        }
         let from = hosts(section, (keys.from, options.from.as_ref()), "left", self.network)?;
         let to = hosts(section, (keys.to, options.to.as_ref()), "right", self.network)?;
         let pattern = self.pattern_of_programs(&options)?;

@@ -73,6 +73,18 @@ pub struct Options {
     pub files: Arc<dyn Files>,
     /// Whether the scenario is a rehearsal. Checks of what the hosts can do are then left to the rehearsal.
     pub in_real_time: bool,
+    pub programs: Programs,
+}
+
+/// Whether groups may have programs, which run with all rights of the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Programs {
+    #[default]
+    Allowed,
+    /// Only if the scenario is a file of the user that no other user may write to. Who reads the file decides.
+    OfOwnFile,
+    /// Refused for this reason.
+    Refused(String),
 }
 
 impl Default for Options {
@@ -86,6 +98,7 @@ impl Default for Options {
             seeds: None,
             files: Arc::new(NoFiles),
             in_real_time: false,
+            programs: Programs::Allowed,
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn read(root: &Item, given: &Options) -> Result<(Plan, Vec<u64>, Vec<
         return Err(problem.with_help(advice(name, network.links.keys().map(String::as_str))));
     }
     proxy::place(&mut plan, &schemes, &network)?;
-    plan.groups = traffic::read(&top, &network, (duration, options.stack), files)?;
+    plan.groups = traffic::read(&top, &network, (duration, options.stack), (files, &given.programs))?;
     kernel::check(&top, (&plan, &network), in_real_time)?;
     check::loads(&top, &plan, &network)?;
     check::mixes(&top, &plan)?;

@@ -4,7 +4,7 @@ use super::groups::{ArrivalsOptions, EveryOptions, GroupOptions, Hosts, PairOpti
 use super::root_options::{ClassesOptions, Scenario};
 use super::rows::{rows, unique};
 use super::schemes;
-use super::{commands::beside, connectivity::Reach};
+use super::{Programs, commands::beside, connectivity::Reach};
 use crate::network_files::{self, Demand, Wrong};
 use shallop_core::seed::hash;
 use shallop_core::{Seed, Span};
@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) fn read(
-    top: &Section<'_>, network: &Network, (duration, stack): (Span, HostStack), files: &Arc<dyn Files>,
+    top: &Section<'_>, network: &Network, (duration, stack): (Span, HostStack),
+    (files, programs): (&Arc<dyn Files>, &Programs),
 ) -> Result<Vec<Group>, Problem> {
     let keys = GroupOptions::KEY;
     let mut groups: Vec<Group> = Vec::new();
@@ -33,7 +34,7 @@ pub(super) fn read(
         let section = Section::open::<GroupOptions>(name, item)?;
         let options: GroupOptions = section.read(())?;
         let shared = options.connections_of.clone();
-        let mut group = Reader { section: &section, network, duration, files, stack }.group(options)?;
+        let mut group = Reader { section: &section, network, duration, files, stack, programs }.group(options)?;
         if let Some(name) = shared {
             group.connections_of = Some(shared_connections(&section, &name, &group, &groups)?);
         }
@@ -97,6 +98,7 @@ pub(super) struct Reader<'a, 'b> {
     pub(super) duration: Span,
     pub(super) files: &'a Arc<dyn Files>,
     stack: HostStack,
+    pub(super) programs: &'a Programs,
 }
 
 impl Reader<'_, '_> {

@@ -9,10 +9,10 @@ use crate::{
     transfer_args::{Ping, Receive, Send},
 };
 use crate::{controller_args::Host, examples};
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser, UnknownArgumentValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shallop_results::Shard;
-use shallop_scenario::{Options, template};
+use shallop_scenario::{Options, Programs, template};
 use shallop_workbench::arguments;
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -148,10 +148,26 @@ impl ScenarioOptions {
     }
 }
 
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ProgramsOption {
+    /// Run the programs of the scenario (`command` of groups), with all your rights, also if another user owns the file
+    /// or may write to it, or if it is standard input
+    #[arg(long)]
+    allow_programs: bool,
+}
+
+impl ProgramsOption {
+    pub fn programs(self) -> Programs {
+        if self.allow_programs { Programs::Allowed } else { Programs::OfOwnFile }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
     pub source: ScenarioOptions,
+    #[command(flatten)]
+    pub programs: ProgramsOption,
     /// Run only these schemes, separated by commas or with the option repeated. Quote names that contain commas
     #[arg(long, value_name = "NAME")]
     pub schemes: Vec<String>,
@@ -185,6 +201,8 @@ pub struct Sweep {
     #[command(flatten)]
     pub source: ScenarioOptions,
     #[command(flatten)]
+    pub programs: ProgramsOption,
+    #[command(flatten)]
     pub points: PointOptions,
     /// Run only these schemes, separated by commas or with the option repeated. Quote names that contain commas
     #[arg(long, value_name = "NAME")]
@@ -213,8 +231,6 @@ pub struct CommonOptions {
     /// the columns of run. Without it, a row for each scheme has the mean and half the width of the interval
     #[arg(long)]
     pub details: bool,
-    #[command(flatten)]
-    removed: RemovedOptions,
     #[command(flatten)]
     pub printed: PrintOptions,
 }
@@ -274,6 +290,8 @@ pub struct Compare {
     /// Run the smaller form of scenarios, from their `[quick]` tables
     #[arg(long)]
     pub quick: bool,
+    #[command(flatten)]
+    pub programs: ProgramsOption,
     /// Run N runs at a time; default: one per core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -284,17 +302,6 @@ pub struct Compare {
     pub printed: PrintOptions,
 }
 
-/// Options of earlier versions. Their errors say what to use instead.
-#[derive(Debug, Args)]
-struct RemovedOptions {
-    #[arg(long, hide = true, value_name = "KIND", num_args = 0..=1, default_missing_value = "svg")]
-    #[arg(value_parser = UnknownArgumentValueParser::suggest(FIGURES))]
-    figures: Option<String>,
-}
-
-const FIGURES: &str = "--figures was removed: buttons in report.html save figures as SVG or PNG; without a browser, \
-     vl-convert draws what `shallop report DIR --json` prints (docs/reports.md), and Python saves results.figures";
-
 #[derive(Debug, Args)]
 pub struct Report {
     /// The folder that was given to --out
@@ -303,8 +310,6 @@ pub struct Report {
     /// Print the figures as JSON, each a Vega-Lite spec with its data, and write nothing
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    removed: RemovedOptions,
 }
 
 #[derive(Debug, Args)]

@@ -12,7 +12,9 @@ use shallop_workbench::{diagnostic::Result, printable::printable_lines};
 use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::atomic::AtomicBool};
 
 pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
-    let side = |path: &Path, name: &str| Side::read(path, args.quick, args.out.as_ref().map(|out| out.join(name)));
+    let side = |path: &Path, name: &str| {
+        Side::read(path, (args.quick, args.programs.programs()), args.out.as_ref().map(|out| out.join(name)))
+    };
     let a = side(&args.a, "a")?;
     let b = args.b.as_deref().map(|path| side(path, "b")).transpose()?;
     let tasks = || [Some(&a), b.as_ref()].into_iter().flatten().filter_map(Side::task);

@@ -1,6 +1,6 @@
 //! The command-line arguments of commands with real hosts.
 
-use crate::args::{PrintOptions, Run, setting};
+use crate::args::{PrintOptions, ProgramsOption, Run, setting};
 use clap::{Args, Subcommand};
 use shallop_core::Share;
 use shallop_plan::plan::Attachment;
@@ -141,6 +141,8 @@ pub struct Shell {
     /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub programs: ProgramsOption,
     /// Scale all rates and buffers by this fraction, such as 1/20, or by the largest that this machine carries: auto
     #[arg(long, value_name = "PART", value_parser = arguments::scale, conflicts_with = "virtual_time")]
     pub scale: Option<Scale>,

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use shallop_plan::Study;
 use shallop_plan::files::{Files, FilesInMemory};
-use shallop_scenario::Options;
+use shallop_scenario::{Options, Programs};
 use shallop_workbench::diagnostic::{Result, name, plain};
 use shallop_workbench::fault::in_scenario;
-use shallop_workbench::run_study::{parse_scenario, scenario_text};
+use shallop_workbench::run_study::{parse_scenario, programs_of_file, scenario_text};
 use shallop_workbench::{FolderFiles, RecordingFiles};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
@@ -20,6 +20,8 @@ const STDIN: &str = "-";
 pub struct Input {
     name: String,
     text: String,
+    /// The file of the text, which decides whether its programs may run.
+    file: Option<PathBuf>,
     files: Arc<RecordingFiles>,
     set: Vec<(String, String)>,
     vary: Vec<(String, Vec<String>)>,
@@ -32,6 +34,8 @@ struct Request {
     text: String,
     #[serde(default = "standard_input")]
     name: String,
+    /// The file that holds the text.
+    file: Option<PathBuf>,
     /// The folder of the files that the scenario names; default: the working directory.
     #[serde(default)]
     folder: PathBuf,
@@ -62,7 +66,8 @@ impl Input {
     pub fn read(path: &Path) -> Result<Self> {
         if path.as_os_str() != STDIN {
             let text = scenario_text(path)?;
-            return Ok(Self::of(name(path), text, Arc::new(FolderFiles::beside(path))));
+            let files = Arc::new(FolderFiles::beside(path));
+            return Ok(Self { file: Some(path.to_owned()), ..Self::of(name(path), text, files) });
         }
         let unread =
             |why: std::io::Error| in_scenario(plain(&format!("standard input: could not read the scenario: {why}")));
@@ -77,13 +82,13 @@ impl Input {
 
     fn of(name: String, text: String, files: Arc<dyn Files>) -> Self {
         let files = Arc::new(RecordingFiles::new(files));
-        Self { name, text, files, set: Vec::new(), vary: Vec::new() }
+        Self { name, text, file: None, files, set: Vec::new(), vary: Vec::new() }
     }
 
     fn requested(line: &str) -> Result<Self> {
         let request: Request = serde_json::from_str(line)
             .map_err(|why| in_scenario(plain(&format!("standard input: not a request: {why}"))))?;
-        let Request { text, name, folder, files, set, vary } = request;
+        let Request { text, name, file, folder, files, set, vary } = request;
         let values = |(key, values): (String, Varied)| match values {
             Varied::Each(values) => Ok((key, values)),
             Varied::Typed(text) => shallop_scenario::values(&text)
@@ -95,14 +100,22 @@ impl Input {
             Some(files) => Arc::new(FilesInMemory(files)),
             None => Arc::new(FolderFiles::new(folder)),
         };
-        Ok(Self { set, vary, ..Self::of(name, text, files) })
+        Ok(Self { file, set, vary, ..Self::of(name, text, files) })
     }
 
     /// Makes the study of the scenario. Changes in `options` follow those that came with the scenario.
     pub fn study(&self, options: Options) -> Result<Study> {
         let set = self.set.iter().cloned().chain(options.set).collect();
         let vary = self.vary.iter().cloned().chain(options.vary).collect();
-        parse_scenario(&self.name, &self.text, &Options { set, vary, files: self.files.clone(), ..options })
+        let programs = match &self.file {
+            Some(file) => programs_of_file(file, &options.programs),
+            None if options.programs == Programs::OfOwnFile => {
+                Programs::Refused(format!("{} is no file of yours", self.name))
+            }
+            None => options.programs,
+        };
+        let files = self.files.clone();
+        parse_scenario(&self.name, &self.text, &Options { set, vary, files, programs, ..options })
     }
 
     /// The names of the files that [`Input::study`] opened.

@@ -22,7 +22,7 @@ use shallop_workbench::{self as workbench, StudyTask, TableForm, forecast, jobs,
 use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::Arc, sync::atomic::AtomicBool};
 
 pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let options = Options { seeds: args.seeds, ..args.source.options() };
+    let options = Options { seeds: args.seeds, programs: args.programs.programs(), ..args.source.options() };
     let mut study = input.study(options)?;
     choose(&mut study, &args.schemes)?;
     if let Some(folder) = &args.common.out {
@@ -41,7 +41,8 @@ pub fn with_kernels(set: &[(String, String)]) -> Vec<(String, String)> {
 fn read_with(args: &host_args::Rehearse, set: Vec<(String, String)>, in_real_time: bool) -> Result<Study> {
     let scenario = &args.run.source.scenario;
     let (seeds, files) = (args.run.seeds, files(scenario));
-    let options = Options { set, seeds, files, in_real_time, ..args.run.source.options() };
+    let programs = args.run.programs.programs();
+    let options = Options { set, seeds, files, in_real_time, programs, ..args.run.source.options() };
     read_scenario(scenario, &options)
 }
 
@@ -69,7 +70,8 @@ pub fn rehearse(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCod
 }
 
 pub fn sweep(args: &args::Sweep, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let mut study = input.study(args.points.options(args.source.options()))?;
+    let options = Options { programs: args.programs.programs(), ..args.source.options() };
+    let mut study = input.study(args.points.options(options))?;
     choose(&mut study, &args.schemes)?;
     let shard = match &args.identity {
         Some(identity) => shard_of(&study, identity)?,

@@ -20,7 +20,8 @@ pub fn shell(args: &host_args::Shell, stop: &Arc<AtomicBool>) -> Result<ExitCode
     let files = run::files(scenario);
     let set = if args.virtual_time { args.set.clone() } else { run::with_kernels(&args.set) };
     let (files_of, in_real_time) = (Arc::clone(&files), !args.virtual_time);
-    let options = Options { set, files: files_of, in_real_time, ..Options::default() };
+    let programs = args.programs.programs();
+    let options = Options { set, files: files_of, in_real_time, programs, ..Options::default() };
     let mut study = shallop_workbench::run_study::read_scenario(scenario, &options)?;
     if !args.virtual_time {
         // A shell keeps the machine's time, so that its network is scaled where others are stretched.

@@ -22,6 +22,7 @@ pub fn check(args: &args::Check, input: &Input) -> Result<()> {
     }
     workbench::run_study::check_setups(&study)?;
     print::notes(&workbench::run_study::notes(&study));
+    print::notes(&workbench::run_study::programs(&study));
     print::notes(&workbench::run_study::warnings(&study)?);
     let forecast = forecast::forecast(&[(&study, study.jobs())], threads(0)).words();
     let how_long = forecast.map_or_else(String::new, |words| format!(", {words}"));

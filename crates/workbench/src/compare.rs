@@ -6,7 +6,7 @@ use super::run_study::read_scenario;
 use super::{FolderFiles, StudyTask, TableForm, render};
 use shallop_results::comparison::{Comparison, Selection, compare};
 use shallop_results::summary::Summary;
-use shallop_scenario::Options;
+use shallop_scenario::{Options, Programs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ pub enum Side {
 
 impl Side {
     /// Reads the results in a folder, or the scenario in a file. The results of the scenario go to `out`.
-    pub fn read(path: &Path, quick: bool, out: Option<PathBuf>) -> Result<Self> {
+    pub fn read(path: &Path, (quick, programs): (bool, Programs), out: Option<PathBuf>) -> Result<Self> {
         if path.is_dir() {
             return results(path).map(Box::new).map(Self::Results);
         }
-        let options = Options { quick, files: Arc::new(FolderFiles::beside(path)), ..Options::default() };
+        let options = Options { quick, programs, files: Arc::new(FolderFiles::beside(path)), ..Options::default() };
         let study = read_scenario(path, &options)?;
         Ok(Self::Scenario(Box::new(StudyTask { id: None, study, folder: out })))
     }

@@ -2,11 +2,13 @@
 
 use super::diagnostic::{Result, in_text, name, plain, study_error, with_help};
 use super::jobs::{JobOptions, Progress, run_all};
+use super::printable::printable;
 use super::report::{check_page, read_summary};
 use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use super::{fault::in_scenario, identity::Identity};
 use indexmap::IndexSet;
+use rustix::process::geteuid;
 use shallop_core::BufferSize;
 use shallop_plan::chips;
 use shallop_plan::plan::{GraphLink, Group, Starts, Switch, Topology};
@@ -16,19 +18,40 @@ use shallop_results::summary::{Run, Summary};
 use shallop_results::warning_lines;
 use shallop_results::{Job, Shard};
 use shallop_scenario::experiments::{self, Shipped};
-use shallop_scenario::{self as scenario, Options};
+use shallop_scenario::{self as scenario, Options, Programs};
 use shallop_store::{FolderLock, StoreError, read_text};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{sync::atomic::Ordering, time::Duration};
 
+/// Mode bits by which the group or others may write to a file.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
 /// Reads and checks the scenario in a file; an error shows the line.
 pub fn read_scenario(path: &Path, options: &Options) -> Result<Study> {
-    parse_scenario(&name(path), &scenario_text(path)?, options)
+    let text = scenario_text(path)?;
+    let programs = programs_of_file(path, &options.programs);
+    parse_scenario(&name(path), &text, &Options { programs, ..options.clone() })
 }
 
 pub fn scenario_text(path: &Path) -> Result<String> {
     read_text(path).map_err(|why| in_scenario(plain(&why)))
+}
+
+/// Decides whether the programs of a scenario's file may run, if they may only in own files.
+pub fn programs_of_file(path: &Path, asked: &Programs) -> Programs {
+    if *asked != Programs::OfOwnFile {
+        return asked.clone();
+    }
+    let why = match std::fs::metadata(path) {
+        Ok(file) if file.uid() != geteuid().as_raw() => format!("user {} owns", file.uid()),
+        Ok(file) if file.mode() & WRITABLE_BY_OTHERS != 0 => "other users may write to".to_owned(),
+        Ok(_) => return Programs::Allowed,
+        Err(why) => format!("{why}:"),
+    };
+    Programs::Refused(format!("{why} {}", name(path)))
 }
 
 /// Reads a scenario from a text that messages call `name`.
@@ -164,6 +187,16 @@ pub fn notes(study: &Study) -> Vec<String> {
     let groups = study.points.iter().flat_map(|point| &point.plan.groups);
     notes.extend(switches.filter_map(even_parts).chain(groups.filter_map(unsorted)));
     notes.into_iter().collect()
+}
+
+/// A note on the programs that the scenario runs.
+pub fn programs(study: &Study) -> Vec<String> {
+    let groups = study.points.iter().flat_map(|point| &point.plan.groups);
+    let words = groups.filter_map(|group| group.command.as_ref()?.words.first());
+    let words: IndexSet<Cow<'_, str>> = words.map(|word| printable(word)).collect();
+    let words = words.into_iter().collect::<Vec<_>>().join(", ");
+    let note = format!("warning: the scenario runs programs with all rights of its user: {words}");
+    (!words.is_empty()).then_some(note).into_iter().collect()
 }
 
 const NOT_REROUTED: &str = "`down` reroutes nothing: flows over the link wait until it is back; the network after \

@@ -46,6 +46,35 @@ fn bad_input_is_explained_and_nothing_is_written() {
     check_bad(scenario(), &["rum"], &["rum", "run"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn programs_of_files_that_others_may_write_to_run_only_if_asked() {
+    use std::os::unix::fs::PermissionsExt;
+    let group = "name = \"all\"\ncommand = [\"touch\", \"made\"]\nfrom = \"s0\"\nto = \"r0\"";
+    let top = "title = \"a program\"\nduration = \"200ms\"\nstack = \"kernel\"";
+    let folder = Folder::with(dumbbell(top, &["cubic"], "0s").replace("name = \"all\"", group));
+    // Without a kernel, the commands fail for another reason.
+    let is_refused = |mode, words: &str| {
+        fs::set_permissions(folder.path("scenario.toml"), PermissionsExt::from_mode(mode)).unwrap();
+        let words: Vec<&str> = words.split(' ').collect();
+        let said = unwrapped(&text(&folder.command(&words).env("SHALLOP_KERNELS", "none").output().unwrap().stderr));
+        said.contains("otherusersmaywritetoscenario.toml") && said.contains("add--allow-programs")
+    };
+    let run = [
+        "run scenario.toml",
+        "sweep scenario.toml --vary duration=1s,2s --out out",
+        "compare scenario.toml scenario.toml",
+    ];
+    for command in run.into_iter().chain(["rehearse scenario.toml", "agree scenario.toml", "shell scenario.toml"]) {
+        assert!(is_refused(0o664, command) && is_refused(0o646, command), "{command}");
+    }
+    for command in run {
+        assert!(!is_refused(0o644, command) && !is_refused(0o646, &format!("{command} --allow-programs")), "{command}");
+    }
+    let checked = unwrapped(&text(&folder.shallop(&["check", "scenario.toml"]).stderr));
+    assert!(checked.contains("runsprogramswithallrightsofitsuser:touch"), "{checked}");
+}
+
 #[test]
 fn results_that_could_not_be_written_are_not_computed() {
     let folder = Folder::with(scenario());

@@ -2,7 +2,7 @@
 
 use crate::real::{hosts, kernel};
 use crate::support::{Folder, text, timeless};
-use shallop_testing::{Outcome, Stop, programs};
+use shallop_testing::{Cause, Outcome, Stop, need, programs};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::{collections::BTreeMap, fs, io::Write};
@@ -128,6 +128,30 @@ pub fn a_program_cannot_write_to_this_machine_and_sees_its_own_host() -> Outcome
     assert_eq!(lines[1..3], ["made", "s0"], "{said}");
     // The first process of the host, the shell, and both processes of the pipe.
     assert!(lines[3].parse::<u32>().unwrap() <= 4, "{said}");
+    Ok(())
+}
+
+pub fn a_program_has_no_way_to_mount_the_machine_writable() -> Outcome {
+    let folder = folder("", &["mount", "unshare"])?;
+    let newest = folder.json(&["kernel", "list", "--json"]).as_array().and_then(|all| all.last().cloned()).unwrap();
+    let agent = fs::read(Path::new(newest["folder"].as_str().unwrap()).join("agent")).unwrap();
+    let marker = b"/proc/sys/kernel: ";
+    let is_new = agent.windows(marker.len()).any(|bytes| bytes == marker);
+    let old = "the kernel is of an older shallop: 'make kernel' builds it again";
+    need(Cause::Kernel, is_new.then_some(()).ok_or(old))?;
+    let mount = format!("mount -t hostfs none /tmp -o {} && touch /tmp/made", folder.path("").display());
+    let lines = format!(
+        "{mount}; unshare --user --map-root-user --mount sh -c '{mount}'; mount -o remount,rw /scenario; \
+         echo /bin/sh > /proc/sys/kernel/modprobe; head -c 1 /proc/1/mem; exit 0"
+    );
+    let command = format!("[\"sh\", \"-c\", \"{lines}\"]");
+    fs::write(folder.path("scenario.toml"), two_hosts(&group("one", ("s0", "r0"), &command))).unwrap();
+    folder.done(&["run", "scenario.toml", "--out", "out"]);
+    let files = folder.path("out").join(folder.summary("out")["runs"][0]["programs"][0]["files"].as_str().unwrap());
+    let why = fs::read_to_string(files.join("stderr")).unwrap();
+    let refused = ["mount: ", "modprobe: Read-only file system", "'/proc/1/mem' for reading: Permission denied"];
+    let refused = refused.map(|words| why.lines().filter(|line| line.contains(words)).count());
+    assert!(refused == [3, 1, 1] && !folder.path("made").exists(), "{why}");
     Ok(())
 }
 
