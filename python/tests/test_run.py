@@ -231,11 +231,12 @@ def test_programs_run_only_from_own_files_or_if_allowed(
     file = tmp_path / "programs.toml"
     file.write_text(text)
     file.chmod(0o644)
-    for source, allow in [(file, False), (text, True)]:
+    sources: list[Path | str] = [file, text]
+    for source in sources:
         with pytest.raises(shallop.ShallopError, match="kernel"):
-            shallop.run(source, allow_programs=allow)
+            shallop.run(source, allow_programs=source is text)
     file.chmod(0o646)
-    for source in (file, text):
+    for source in sources:
         with pytest.raises(shallop.ScenarioError, match="allow_programs=True"):
             shallop.run(source)
 
