@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_fuzz::draw;
 use shallop_transfer::protocol::{
-    Link, Outgoing, PART_SUFFIX, ReceiveOptions, SendOptions, SourcePaths, receive, send,
+    Link, Outgoing, PART_SUFFIX, ReceiveOptions, SendOptions, SourcePaths, Token, receive, send,
 };
 use std::collections::VecDeque;
 use std::io::{self, Cursor, Read, Write};
@@ -67,8 +67,8 @@ fn line(u: &mut Unstructured<'_>, told: &mut Vec<String>) -> Result<String> {
     let text = serde_json::Value::from(u.arbitrary::<&str>()?);
     Ok(match u.int_in_range(0..=11u8)? {
         0 => format!(r#"{{"say":"same","id":{id}}}"#),
-        1 => format!(r#"{{"say":"different","id":{id}}}"#),
-        2 | 3 => format!(r#"{{"say":"sent","id":{id},"sum":"{}"}}"#, sum(u, told)?),
+        1 => format!(r#"{{"say":"ask","id":{id}}}"#),
+        2 | 3 => format!(r#"{{"say":"sum","id":{id},"sum":"{}"}}"#, sum(u, told)?),
         4 => format!(r#"{{"say":"abandon","id":{id},"reason":{text}}}"#),
         5 => format!(r#"{{"say":"done","id":{id}}}"#),
         6 => format!(r#"{{"say":"failed","id":{id},"reason":{text}}}"#),
@@ -76,16 +76,9 @@ fn line(u: &mut Unstructured<'_>, told: &mut Vec<String>) -> Result<String> {
         8 => r#"{"say":"end"}"#.to_owned(),
         9 => {
             let (len, part) = (draw::number(u, 1)?, sum(u, told)?);
-            let (whole, replace) = (sum(u, told)?, u.arbitrary::<bool>()?);
-            format!(
-                r#"{{"say":"have","id":{id},"whole":"{whole}","replace":{replace},{}}}"#,
-                format_args!(r#""part":{{"len":{len},"sum":"{part}"}}"#)
-            )
+            format!(r#"{{"say":"want","id":{id},"part":{{"len":{len},"sum":"{part}"}}}}"#)
         }
-        10 => {
-            let replace = u.arbitrary::<bool>()?;
-            format!(r#"{{"say":"have","id":{id},"whole":null,"replace":{replace},"part":null}}"#)
-        }
+        10 => format!(r#"{{"say":"want","id":{id},"part":null}}"#),
         _ => u.arbitrary::<&str>()?.to_owned(),
     })
 }
@@ -109,18 +102,25 @@ fn list(u: &mut Unstructured<'_>) -> Result<Vec<String>> {
         lines.push(format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size},"mode":{mode}}}"#));
     }
     let bytes = if u.ratio(9, 10)? { total } else { draw::number(u, 1)? };
-    let hello = r#"{"say":"hello","protocol":"shallop-files-2""#;
-    lines.insert(0, format!(r#"{hello},"entries":{entries},"bytes":{bytes}}}"#));
+    let hello = r#"{"say":"hello","protocol":"shallop-files-3","token":"00000000000000000000000000000007""#;
+    let pushed = u.arbitrary::<bool>()?;
+    lines.insert(0, format!(r#"{hello},"entries":{entries},"bytes":{bytes},"pushed":{pushed}}}"#));
     Ok(lines)
 }
 
-fn stream(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+fn stream(u: &mut Unstructured<'_>, told: &mut Vec<String>) -> Result<Vec<u8>> {
     if u.ratio(1, 4)? {
         return Ok(u.arbitrary::<&[u8]>()?.to_vec());
     }
     let (id, offset) = (draw::count(u)? % 4, if u.ratio(3, 4)? { 0 } else { draw::number(u, 1)? });
     let content = *u.choose(&CONTENTS)?;
-    Ok([b"F", &id.to_le_bytes()[..], &offset.to_le_bytes(), content].concat())
+    let end = hex(&sum(u, told)?);
+    let chunk = if content.is_empty() { vec![] } else { (content.len() as u32).to_le_bytes().to_vec() };
+    Ok([b"F", &id.to_le_bytes()[..], &offset.to_le_bytes(), &chunk, content, &[0; 4], &end].concat())
+}
+
+fn hex(digits: &str) -> Vec<u8> {
+    blake3::Hash::from_hex(digits).map(|hash| hash.as_bytes().to_vec()).expect("a digest")
 }
 
 /// The streams of a peer, the first of them its control stream, and the sums that it told.
@@ -134,7 +134,7 @@ fn script(u: &mut Unstructured<'_>, lists: bool) -> Result<(Script, Vec<String>)
     control.push(b'\n');
     let mut streams = VecDeque::from([control]);
     for _ in 0..u.int_in_range(0..=3u8)? {
-        streams.push_back(stream(u)?);
+        streams.push_back(stream(u, &mut told)?);
     }
     Ok((Script(Mutex::new(streams)), told))
 }
@@ -168,7 +168,9 @@ fn run(bytes: &[u8]) -> Result<()> {
         let (peer, _) = script(u, false)?;
         let sources = SourcePaths::collect(&[PLACE.join("sent")]).expect("a file");
         let streams = usize::from(u.int_in_range(1..=4u8)?);
-        let _ = send(&peer, &sources, SendOptions { streams }, &());
+        let push = if u.arbitrary()? { 64 } else { 0 };
+        let token = Token::try_from("7".repeat(32)).ok();
+        let _ = send(&peer, &sources, SendOptions { streams, token, push }, &());
         return Ok(());
     }
     let inside = PLACE.join("around/inside");

@@ -12,7 +12,9 @@ use serde_json::json;
 use shallop_core::{Bytes, Span};
 use shallop_quic::{Config, Connection, Fallback, SendMode};
 use shallop_transfer::plain_trial::TrialResult;
-use shallop_transfer::protocol::{Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths};
+use shallop_transfer::protocol::{
+    Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths, Token,
+};
 use shallop_transfer::session::{ReceiveServer, Served, TransferReport};
 use shallop_workbench::diagnostic::{Result, plain};
 use shallop_workbench::{fault::wrong_option, printable::printable};
@@ -68,7 +70,11 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
     let sending = connect(&args.host, config, &args.trust)?;
     let stop = listen()?;
     let bar = TransferBar::new(args.sending.printing);
-    let options = SendOptions { streams: usize::from(args.streams) };
+    let token = Token::of_user();
+    if let Err(why) = &token {
+        print::stderr(&format!("warning: a second try of this transfer cannot resume it: {why}\n"));
+    }
+    let options = SendOptions { streams: usize::from(args.streams), token: token.ok(), ..SendOptions::default() };
     let connection = sending.connection().clone();
     let retry = args.retry_credits.map(duration);
     let tell = |event: PathEvent| {

@@ -9,7 +9,7 @@ fn ctrl_c_ends_both_sides_at_once_and_the_transfer_resumes_later() {
     let place = Place::new();
     let bytes: Vec<u8> = (0..12_000_000_u32).map(|at| (at.wrapping_mul(at) >> 9) as u8).collect();
     fs::write(place.path("file"), &bytes).unwrap();
-    let there = || fs::metadata(place.path("inbox/file.shallop-part")).map_or(0, |of| of.len());
+    let there = || place.part("file");
     let slow = |args: &[&'static str]| [args, &["--wait", "20ms", "--rate-limit", "20Mbps"]].concat();
     let end = |process: &mut Process| process.end(Duration::from_secs(10));
 

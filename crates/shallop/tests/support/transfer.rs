@@ -24,9 +24,20 @@ impl Place {
         self.0.path().join(name)
     }
 
+    /// The length of a file's partial file in `inbox`; 0 if there is none.
+    pub fn part(&self, name: &str) -> u64 {
+        let mut inbox = fs::read_dir(self.path("inbox")).unwrap().flatten();
+        let part = inbox.find(|entry| {
+            let found = entry.file_name().into_string().unwrap();
+            found.starts_with(&format!("{name}.")) && found.ends_with(".shallop-part")
+        });
+        part.map_or(0, |part| part.metadata().map_or(0, |of| of.len()))
+    }
+
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shallop"));
         command.args(args).current_dir(self.0.path()).env("SHALLOP_CODE", CODE);
+        command.env("XDG_DATA_HOME", self.path("data"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -1,6 +1,5 @@
 //! The state of each file and folder of a transfer at the receiver, shared by its threads.
 
-use crate::protocol::message::Digest;
 use std::fs::File;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -26,66 +25,33 @@ pub(crate) struct OpenPart {
     pub hasher: blake3::Hasher,
 }
 
-/// The files that the receiver had for an entry before the transfer.
-#[derive(Default)]
-pub(crate) struct ExistingFile {
-    /// Whether a complete file of the entry's size exists.
-    pub whole: bool,
-    /// Whether a complete file exists that may not be replaced, so that no stream is accepted.
-    pub closed: bool,
-    /// The partial file of an earlier transfer, if there is one.
-    pub kept: Option<Box<OpenPart>>,
-}
-
-/// The sender's last message about one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SenderVerdict {
-    /// All bytes of the file were sent; the value is the file's BLAKE3.
-    Sent(Digest),
-    /// The file cannot be sent; the text is the reason.
-    Abandoned(String),
-}
-
 enum State {
     New,
-    /// The receiver has sent `have` about the file.
-    Requested(ExistingFile),
-    /// A thread reads the stream of the file.
-    Streaming,
-    /// The receiver has sent `done` or `failed` about the entry.
+    /// The receiver has asked for the BLAKE3 of the sender's file.
+    Asked,
+    /// The receiver wants the file, whose record may continue this partial file.
+    Wanted(Option<Box<OpenPart>>),
+    /// A thread reads the record of the file.
+    Reading,
+    /// The receiver has sent `done`, `same` or `failed` about the entry.
     Answered,
 }
 
-struct EntryState {
-    state: State,
-    verdict: Option<SenderVerdict>,
-}
-
 struct Inner {
-    slots: Vec<EntryState>,
+    states: Vec<State>,
     left: usize,
     kept: usize,
     active: usize,
     aborted: bool,
 }
 
-/// Whether a stream of a file is accepted.
-pub(crate) enum StreamStart {
-    /// The stream is accepted and continues this partial file.
+/// Whether a record of a file is accepted.
+pub(crate) enum RecordStart {
+    /// The record is accepted and continues this partial file.
     Begin(Option<Box<OpenPart>>),
-    /// The stream is ignored, because the file was answered already.
+    /// The record is ignored, because the file was answered already.
     Late,
-    /// The stream violates the protocol.
-    Violation,
-}
-
-/// What the receiver has to do after a message of the sender.
-pub(crate) enum MessageEffect {
-    /// The message is stored for the thread that reads the stream of the file.
-    Stored,
-    /// The file has no stream, so the message has to be answered at once.
-    AnswerNow,
-    /// The message violates the protocol.
+    /// The record violates the protocol.
     Violation,
 }
 
@@ -96,8 +62,8 @@ pub(crate) struct EntryStates {
 
 impl EntryStates {
     pub(crate) fn new(count: usize) -> EntryStates {
-        let slots = (0..count).map(|_| EntryState { state: State::New, verdict: None }).collect();
-        let inner = Inner { slots, left: count, kept: 0, active: 0, aborted: false };
+        let states = (0..count).map(|_| State::New).collect();
+        let inner = Inner { states, left: count, kept: 0, active: 0, aborted: false };
         EntryStates { inner: Mutex::new(inner), changed: Condvar::new() }
     }
 
@@ -106,94 +72,67 @@ impl EntryStates {
         lock(&self.inner).kept < MAX_KEPT
     }
 
-    /// Records the existing files of an entry, before the message `have` is sent.
-    pub(crate) fn request(&self, id: u32, found: ExistingFile) {
-        let mut inner = lock(&self.inner);
-        inner.kept += usize::from(found.kept.is_some());
-        if let Some(slot) = inner.slots.get_mut(id as usize) {
-            slot.state = State::Requested(found);
+    fn set(&self, id: u32, state: State) {
+        if let Some(slot) = lock(&self.inner).states.get_mut(id as usize) {
+            *slot = state;
         }
     }
 
-    /// Processes the header of a file's stream, which begins at `offset` of the file.
-    pub(crate) fn start(&self, id: u32, offset: u64) -> StreamStart {
-        let mut inner = lock(&self.inner);
-        let Some(slot) = inner.slots.get_mut(id as usize) else { return StreamStart::Violation };
-        match &mut slot.state {
-            State::Answered => StreamStart::Late,
-            State::Requested(found) if !found.closed => {
-                let kept = found.kept.take();
-                if offset != 0 && kept.as_ref().is_none_or(|kept| kept.len != offset) {
-                    return StreamStart::Violation;
-                }
-                slot.state = State::Streaming;
-                inner.kept -= usize::from(kept.is_some());
-                StreamStart::Begin(kept)
-            }
-            _ => StreamStart::Violation,
-        }
+    /// Notes that `ask` is about to be sent.
+    pub(crate) fn ask(&self, id: u32) {
+        self.set(id, State::Asked);
     }
 
-    /// Processes the sender's last message about a file.
-    pub(crate) fn verdict(&self, id: u32, verdict: SenderVerdict) -> MessageEffect {
-        let mut inner = lock(&self.inner);
-        let Some(slot) = inner.slots.get_mut(id as usize) else { return MessageEffect::Violation };
-        if slot.verdict.is_some() {
-            return MessageEffect::Violation;
-        }
-        match &slot.state {
-            State::New => return MessageEffect::Violation,
-            State::Answered => return MessageEffect::Stored,
-            State::Requested(found) if found.closed && matches!(verdict, SenderVerdict::Sent(_)) => {
-                return MessageEffect::Violation;
-            }
-            State::Requested(_) if matches!(verdict, SenderVerdict::Abandoned(_)) => {
-                slot.verdict = Some(verdict);
-                return MessageEffect::AnswerNow;
-            }
-            State::Requested(_) | State::Streaming => slot.verdict = Some(verdict),
-        }
-        self.changed.notify_all();
-        MessageEffect::Stored
+    /// Notes that `want` is about to be sent.
+    pub(crate) fn want(&self, id: u32, kept: Option<Box<OpenPart>>) {
+        lock(&self.inner).kept += usize::from(kept.is_some());
+        self.set(id, State::Wanted(kept));
     }
 
-    /// Processes the sender's message `same` or `different` about a file.
-    pub(crate) fn compared(&self, id: u32) -> MessageEffect {
+    /// Processes the sender's `sum`. Returns false if nobody asked for it.
+    pub(crate) fn take_asked(&self, id: u32) -> bool {
+        match lock(&self.inner).states.get_mut(id as usize) {
+            Some(state @ State::Asked) => *state = State::New,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the sender may say `abandon` about this entry.
+    pub(crate) fn may_abandon(&self, id: u32) -> bool {
         let inner = lock(&self.inner);
-        match inner.slots.get(id as usize).map(|slot| &slot.state) {
-            Some(State::Requested(found)) if found.whole => MessageEffect::AnswerNow,
-            _ => MessageEffect::Violation,
-        }
+        matches!(inner.states.get(id as usize), Some(State::Asked | State::Wanted(_) | State::Answered))
     }
 
-    /// Waits for the sender's last message about a file; `None` if it will not arrive.
-    pub(crate) fn wait(&self, id: u32) -> Option<SenderVerdict> {
+    /// Processes the header of a file's record, which begins at `offset` of the file.
+    pub(crate) fn start(&self, id: u32, offset: u64) -> RecordStart {
         let mut inner = lock(&self.inner);
-        loop {
-            let slot = inner.slots.get(id as usize)?;
-            if let Some(verdict) = slot.verdict.clone() {
-                return Some(verdict);
+        match inner.states.get_mut(id as usize) {
+            Some(State::Answered) => RecordStart::Late,
+            Some(state @ State::Wanted(_)) => {
+                let State::Wanted(kept) = std::mem::replace(state, State::Reading) else {
+                    return RecordStart::Violation;
+                };
+                inner.kept -= usize::from(kept.is_some());
+                if offset != 0 && kept.as_ref().is_none_or(|kept| kept.len != offset) {
+                    return RecordStart::Violation;
+                }
+                RecordStart::Begin(kept)
             }
-            if inner.aborted || matches!(slot.state, State::Answered) {
-                return None;
-            }
-            inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            _ => RecordStart::Violation,
         }
     }
 
     /// Marks an entry as answered and closes its partial file. Returns false if the entry had an answer before.
     pub(crate) fn answer(&self, id: u32) -> bool {
         let mut inner = lock(&self.inner);
-        let Some(slot) = inner.slots.get_mut(id as usize) else { return false };
-        let before = std::mem::replace(&mut slot.state, State::Answered);
-        slot.verdict = None;
-        match before {
+        let Some(slot) = inner.states.get_mut(id as usize) else { return false };
+        match std::mem::replace(slot, State::Answered) {
             State::Answered => return false,
-            State::Requested(ExistingFile { kept: Some(_), .. }) => inner.kept -= 1,
+            State::Wanted(Some(_)) => inner.kept -= 1,
             _ => {}
         }
         inner.left -= 1;
-        self.changed.notify_all();
         true
     }
 

@@ -1,5 +1,6 @@
 //! The receiver's folder. Symbolic links in it are never followed, so that nothing outside is read or written.
 
+use crate::protocol::token::Token;
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fstatvfs, fsync, mkdirat,
     openat, renameat, renameat_with, statat, unlinkat,
@@ -19,13 +20,15 @@ const NEVER: u32 = 0o022;
 #[derive(Debug)]
 pub(crate) struct TargetFolder {
     root: OwnedFd,
+    /// The token of the sender, whose partial files alone are used.
+    token: Token,
 }
 
 impl TargetFolder {
     /// Opens a folder. Its own path may contain symbolic links.
-    pub(crate) fn open(path: &Path) -> io::Result<TargetFolder> {
+    pub(crate) fn open(path: &Path, token: Token) -> io::Result<TargetFolder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(TargetFolder { root: rustix::fs::open(path, flags, Mode::empty())? })
+        Ok(TargetFolder { root: rustix::fs::open(path, flags, Mode::empty())?, token })
     }
 
     /// Resolves a path that [`crate::protocol::Manifest`] has checked. Missing parent folders are created if `create`
@@ -39,7 +42,7 @@ impl TargetFolder {
                 None => return Ok(None),
             }
         }
-        Ok(Some(TargetPath { parent, name: name.to_owned(), part: part_name(name) }))
+        Ok(Some(TargetPath { parent, name: name.to_owned(), part: part_name(name, self.token) }))
     }
 
     /// Creates a folder and its parents, unless they exist. The owner may always read and write in it.
@@ -71,19 +74,17 @@ fn enter(parent: &OwnedFd, name: &str, create: Option<u32>) -> io::Result<Option
     }
 }
 
-/// The name of a partial file: the file's name with [`PART_SUFFIX`], truncated and with a hash of the name if that is
-/// too long.
-fn part_name(name: &str) -> String {
-    if name.len() + PART_SUFFIX.len() <= MAX_NAME {
-        return format!("{name}{PART_SUFFIX}");
-    }
-    let digest = blake3::hash(name.as_bytes()).to_hex();
-    let digest = &digest.as_str()[..32];
-    let mut fits = MAX_NAME - PART_SUFFIX.len() - digest.len() - 1;
+/// The name of the partial file of a sender with this token: the file's name, a tag and [`PART_SUFFIX`]. The tag is a
+/// digest of the name and the token, so that another sender can neither use nor name it. A long name is truncated.
+pub fn part_name(name: &str, token: Token) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("shallop 2026-11-27 tags of partial files");
+    let tag = hasher.update(&token.bytes()).update(name.as_bytes()).finalize().to_hex();
+    let tag = &tag.as_str()[..32];
+    let mut fits = name.len().min(MAX_NAME - PART_SUFFIX.len() - tag.len() - 1);
     while !name.is_char_boundary(fits) {
         fits -= 1;
     }
-    format!("{}~{digest}{PART_SUFFIX}", &name[..fits])
+    format!("{}.{tag}{PART_SUFFIX}", &name[..fits])
 }
 
 /// The path of a file in the receiver's folder.
@@ -206,18 +207,29 @@ impl TargetPath {
 
 #[cfg(test)]
 mod tests {
-    use super::{TargetFolder, part_name};
+    use super::{TargetFolder, Token, part_name};
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
     use std::{fs::Permissions, io::Write};
+
+    const TOKEN: u128 = 7;
+
+    fn folder(path: &Path) -> TargetFolder {
+        TargetFolder::open(path, Token(TOKEN)).unwrap()
+    }
+
+    fn part(name: &str) -> String {
+        part_name(name, Token(TOKEN))
+    }
 
     #[test]
     fn symbolic_links_are_not_followed() {
         let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folder = TargetFolder::open(inside.path()).unwrap();
+        let folder = folder(inside.path());
         symlink(outside.path(), inside.path().join("way")).unwrap();
         std::fs::write(outside.path().join("secret"), "s").unwrap();
         symlink(outside.path().join("secret"), inside.path().join("file")).unwrap();
-        symlink(outside.path().join("new"), inside.path().join("b.shallop-part")).unwrap();
+        symlink(outside.path().join("new"), inside.path().join(part("b"))).unwrap();
         assert!(folder.target("way/a", true).is_err());
         assert!(folder.target("way/a", false).is_err());
         assert!(folder.create_folder("way", 0o755).is_err());
@@ -229,7 +241,7 @@ mod tests {
     #[test]
     fn a_complete_file_replaces_another_only_if_allowed() {
         let inside = tempfile::tempdir().unwrap();
-        let folder = TargetFolder::open(inside.path()).unwrap();
+        let folder = folder(inside.path());
         assert!(folder.target("x/y/a", false).unwrap().is_none());
         let place = folder.target("x/y/a", true).unwrap().unwrap();
         assert!(place.open_complete().unwrap().is_none());
@@ -253,26 +265,26 @@ mod tests {
     fn a_partial_file_with_a_hard_link_is_not_written_to() {
         let inside = tempfile::tempdir().unwrap();
         std::fs::write(inside.path().join("other"), "o").unwrap();
-        let start = inside.path().join("a.shallop-part");
+        let start = inside.path().join(part("a"));
         std::fs::hard_link(inside.path().join("other"), start).unwrap();
-        let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
+        let place = folder(inside.path()).target("a", true).unwrap().unwrap();
         assert!(place.create_part(0o644).is_err());
     }
 
     #[test]
     fn a_file_gives_no_more_rights_than_its_source_and_what_it_replaces() {
         let inside = tempfile::tempdir().unwrap();
-        let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
-        let mode = |name| std::fs::metadata(inside.path().join(name)).unwrap().permissions().mode() & 0o777;
+        let place = folder(inside.path()).target("a", true).unwrap().unwrap();
+        let mode = |name: &str| std::fs::metadata(inside.path().join(name)).unwrap().permissions().mode() & 0o777;
         // What is there before (none: 0), what is sent, and what results under a umask of at least 022.
         for (before, source, most) in [(0, 0o600, 0o600), (0, 0o400, 0o400), (0, 0o777, 0o755), (0o640, 0o644, 0o640)] {
             if before != 0 {
                 std::fs::write(inside.path().join("a"), "old").unwrap();
                 std::fs::set_permissions(inside.path().join("a"), Permissions::from_mode(before)).unwrap();
             }
-            let part = place.create_part(source).unwrap();
-            assert_eq!(mode("a.shallop-part") & !(u32::from(source) | 0o600), 0, "while it arrives");
-            place.finish(&part, source, true).unwrap();
+            let new = place.create_part(source).unwrap();
+            assert_eq!(mode(&part("a")) & !(u32::from(source) | 0o600), 0, "while it arrives");
+            place.finish(&new, source, true).unwrap();
             assert_eq!((mode("a") & !most, mode("a") & 0o400), (0, 0o400), "{before:o} {source:o}");
             std::fs::remove_file(inside.path().join("a")).unwrap();
         }
@@ -281,9 +293,9 @@ mod tests {
     #[test]
     fn a_partial_file_that_others_may_write_to_is_refused() {
         let inside = tempfile::tempdir().unwrap();
-        let part = inside.path().join("a.shallop-part");
+        let part = inside.path().join(part("a"));
         std::fs::write(&part, "x").unwrap();
-        let place = TargetFolder::open(inside.path()).unwrap().target("a", true).unwrap().unwrap();
+        let place = folder(inside.path()).target("a", true).unwrap().unwrap();
         for (mode, is_refused) in [(0o666, true), (0o664, true), (0o644, false)] {
             std::fs::set_permissions(&part, Permissions::from_mode(mode)).unwrap();
             assert_eq!(place.create_part(0o644).is_err(), is_refused, "{mode:o}");
@@ -294,10 +306,10 @@ mod tests {
     #[test]
     fn names_of_partial_files_have_at_most_255_bytes() {
         for name in ["n".repeat(255), "ü".repeat(127), "n".repeat(242), "n".repeat(243)] {
-            assert!(part_name(&name).len() <= 255 && part_name(&name).ends_with(super::PART_SUFFIX));
+            assert!(part(&name).len() <= 255 && part(&name).ends_with(super::PART_SUFFIX));
         }
-        assert_eq!(part_name("a"), "a.shallop-part");
+        assert!(part("a").starts_with("a.") && part("a") != part_name("a", Token(8)));
         let other = format!("{}m", "n".repeat(254));
-        assert_ne!(part_name(&"n".repeat(255)), part_name(&other));
+        assert_ne!(part(&"n".repeat(255)), part(&other));
     }
 }

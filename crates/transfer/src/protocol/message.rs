@@ -1,9 +1,10 @@
 //! The messages of control streams, one JSON object per line.
 
 use crate::protocol::manifest::{Entry, Kind};
+use crate::protocol::token::Token;
 use serde::{Deserialize, Serialize};
 
-pub(crate) const PROTOCOL: &str = "shallop-files-2";
+pub(crate) const PROTOCOL: &str = "shallop-files-3";
 
 /// A BLAKE3 hash, in messages as hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,34 +39,28 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Message {
-    /// The sender's first message: the number of entries that follow and the sum of their sizes.
-    Hello { protocol: String, entries: u32, bytes: u64 },
+    /// The sender's first message: its token, the number of entries that follow and the sum of their sizes, and whether
+    /// the files follow unasked.
+    Hello { protocol: String, token: Token, entries: u32, bytes: u64, pushed: bool },
     /// The sender offers an entry. IDs count up from 0.
     Entry { id: u32, path: String, kind: Kind, size: u64, mode: u16 },
-    /// The receiver tells what it has of a file.
-    Have {
-        id: u32,
-        /// The BLAKE3 of a complete file with this name and size.
-        whole: Option<Digest>,
-        /// Whether the complete file may be replaced.
-        replace: bool,
-        part: Option<Part>,
-    },
-    /// The sender's file is identical to the receiver's complete file.
-    Same { id: u32 },
-    /// The sender's file differs from the receiver's complete file, which may not be replaced.
-    Different { id: u32 },
-    /// The sender has sent all bytes of a file; `sum` is the BLAKE3 of the whole file.
-    Sent { id: u32, sum: Digest },
+    /// The receiver has a complete file of this name, and asks for the BLAKE3 of the sender's file.
+    Ask { id: u32 },
+    /// The BLAKE3 of the sender's file.
+    Sum { id: u32, sum: Digest },
+    /// The receiver wants a file. `part` is the partial file of an earlier transfer with the token of this one.
+    Want { id: u32, part: Option<Part> },
     /// The sender cannot send a file.
     Abandon { id: u32, reason: String },
+    /// The receiver has the sender's file already.
+    Same { id: u32 },
     /// The receiver has put an entry in place.
     Done { id: u32 },
     /// The receiver could not put an entry in place.
     Failed { id: u32, reason: String },
     /// The receiver refuses the whole transfer.
     Refuse { reason: String },
-    /// The last message of each side, after the last answer to an entry.
+    /// The receiver's last message, after its last answer to an entry.
     End,
 }
 
@@ -79,10 +74,10 @@ impl Message {
         match self {
             Message::Hello { .. } => "hello",
             Message::Entry { .. } => "entry",
-            Message::Have { .. } => "have",
+            Message::Ask { .. } => "ask",
+            Message::Sum { .. } => "sum",
+            Message::Want { .. } => "want",
             Message::Same { .. } => "same",
-            Message::Different { .. } => "different",
-            Message::Sent { .. } => "sent",
             Message::Abandon { .. } => "abandon",
             Message::Done { .. } => "done",
             Message::Failed { .. } => "failed",
@@ -99,12 +94,12 @@ mod tests {
     #[test]
     fn messages_decode_to_themselves_and_malformed_ones_are_refused() {
         let sum = Digest(blake3::hash(b"a"));
-        let have = Message::Have { id: 7, whole: None, replace: true, part: Some(Part { len: 1, sum }) };
-        let line = serde_json::to_string(&have).expect("a line");
-        assert_eq!(serde_json::from_str::<Message>(&line).expect("a message"), have);
+        let want = Message::Want { id: 7, part: Some(Part { len: 1, sum }) };
+        let line = serde_json::to_string(&want).expect("a line");
+        assert_eq!(serde_json::from_str::<Message>(&line).expect("a message"), want);
         assert_eq!(serde_json::to_string(&Message::End).expect("a line"), r#"{"say":"end"}"#);
         for bad in
-            [r#"{"say":"same","id":1,"more":1}"#, r#"{"say":"sent","id":1,"sum":"00"}"#, r#"{"say":"same","id":-1}"#]
+            [r#"{"say":"same","id":1,"more":1}"#, r#"{"say":"sum","id":1,"sum":"00"}"#, r#"{"say":"same","id":-1}"#]
         {
             assert!(serde_json::from_str::<Message>(bad).is_err(), "{bad}");
         }

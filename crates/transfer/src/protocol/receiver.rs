@@ -1,16 +1,16 @@
 //! The receiving side of a transfer.
 
 use crate::protocol::control::{ControlReader, ControlWriter};
-use crate::protocol::entry_states::{
-    EntryStates, ExistingFile, MessageEffect, OpenPart, SenderVerdict, StreamStart, lock,
-};
+use crate::protocol::entry_states::{EntryStates, OpenPart, RecordStart, lock};
 use crate::protocol::error::TransferError;
 use crate::protocol::folder::{TargetFolder, TargetPath};
 use crate::protocol::link::{Link, closed};
-use crate::protocol::manifest::{Entry, Kind, MAX_ENTRIES, Manifest};
-use crate::protocol::message::{Digest, Message, PROTOCOL, Part};
+use crate::protocol::list::read_list;
+use crate::protocol::manifest::{Entry, Kind, Manifest};
+use crate::protocol::message::{Digest, Message, Part};
 use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
-use crate::protocol::{CHUNK, FILE_STREAM, pause_if_short};
+use crate::protocol::record::{Piece, RecordReader};
+use crate::protocol::{CHUNK, pause_if_short};
 use crate::timeout::with_timeout;
 use shallop_quic::tidy;
 use std::fs::File;
@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-/// The number of `have` messages that are buffered while no file has to be read for them.
+/// The number of `ask` and `want` messages that are buffered while no file has to be read for them.
 const BUFFERED: u32 = 256;
 
 /// The default of [`ReceiveOptions::list_timeout`]: a million paths of 256 bytes take 205 s at 10 Mb/s.
@@ -70,14 +70,15 @@ fn receive_entries(
         || {
             let mut heard = ControlReader::new(link.accept_uni()?.ok_or_else(closed)?);
             let control = ControlWriter::new(link.open_uni()?);
-            let opened = TargetFolder::open(folder)
-                .map_err(|source| TransferError::Local { path: folder.to_owned(), source })
-                .and_then(|folder| Ok((folder, read_manifest(&mut heard)?)));
+            let opened = read_list(&mut heard).and_then(|list| {
+                let local = |source| TransferError::Local { path: folder.to_owned(), source };
+                Ok((TargetFolder::open(folder, list.token).map_err(local)?, list))
+            });
             Ok::<_, TransferError>((heard, control, opened))
         },
     );
     let (heard, mut control, opened) = begun.ok_or_else(|| TransferError::Protocol(NO_LIST.to_owned()))??;
-    let (folder, manifest) = match opened {
+    let (folder, list) = match opened {
         Ok(opened) => opened,
         Err(why) => {
             // The path of the folder is not told to the sender.
@@ -91,12 +92,13 @@ fn receive_entries(
             return Err(why);
         }
     };
-    progress.total(manifest.files(), manifest.bytes());
-    let states = EntryStates::new(manifest.entries().len());
+    progress.total(list.manifest.files(), list.manifest.bytes());
+    let states = EntryStates::new(list.manifest.entries().len());
     let receiver = Receiver {
         link,
         folder,
-        manifest,
+        manifest: list.manifest,
+        is_pushed: list.is_pushed,
         options,
         progress,
         control: Mutex::new(control),
@@ -107,39 +109,11 @@ fn receive_entries(
     receiver.run(heard)
 }
 
-/// Reads the sender's list of files and folders, and checks their paths and sizes.
-fn read_manifest(control: &mut ControlReader) -> Result<Manifest, TransferError> {
-    let wrong = |what: &str| Err(TransferError::Manifest(what.to_owned()));
-    let Message::Hello { protocol, entries, bytes } = control.read()? else {
-        return Err(TransferError::Protocol("it does not greet".to_owned()));
-    };
-    if protocol != PROTOCOL {
-        return Err(TransferError::Protocol(format!("it speaks {:?}, not {PROTOCOL:?}", tidy(&protocol))));
-    }
-    if entries as usize > MAX_ENTRIES {
-        return wrong("it has too many entries");
-    }
-    let mut manifest = Manifest::default();
-    for number in 0..entries {
-        let Message::Entry { id, path, kind, size, mode } = control.read()? else {
-            return wrong("it has fewer entries than said");
-        };
-        if id != number {
-            return wrong("its entries do not count up from 0");
-        }
-        manifest.push(Entry { path, kind, size, mode })?;
-    }
-    if manifest.bytes() != bytes {
-        return wrong("its sizes do not add up");
-    }
-    manifest.check()?;
-    Ok(manifest)
-}
-
 struct Receiver<'a> {
     link: &'a dyn Link,
     folder: TargetFolder,
     manifest: Manifest,
+    is_pushed: bool,
     options: ReceiveOptions,
     progress: &'a dyn Progress,
     control: Mutex<ControlWriter>,
@@ -152,16 +126,13 @@ impl Receiver<'_> {
     fn run(self, mut heard: ControlReader) -> Result<Summary, TransferError> {
         let receiver = &self;
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                if let Err(why) = receiver.survey() {
-                    receiver.fail(why.into());
-                }
-            });
-            scope.spawn(|| receiver.accept(scope));
-            match receiver.listen(&mut heard) {
-                // All entries are answered, so errors of the link do not matter any more.
-                Ok(()) => _ = lock(&receiver.control).write_now(&Message::End),
-                Err(why) => receiver.fail(why),
+            let accept = || scope.spawn(|| receiver.accept(scope));
+            // Files that were not asked for may arrive once their states are known. Otherwise files arrive meanwhile.
+            let before = (!self.is_pushed).then(accept);
+            let surveyed = receiver.survey().map_err(TransferError::from);
+            before.unwrap_or_else(accept);
+            if let Err(why) = surveyed.and_then(|()| receiver.listen(&mut heard)) {
+                receiver.fail(why);
             }
         });
         match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -177,7 +148,7 @@ impl Receiver<'_> {
         self.link.close("the transfer has failed");
     }
 
-    /// Creates folders, and tells the sender which files exist.
+    /// Creates folders, and tells the sender which files are wanted.
     fn survey(&self) -> io::Result<()> {
         for (id, entry) in (0..).zip(self.manifest.entries()) {
             if self.states.is_aborted() {
@@ -185,49 +156,59 @@ impl Receiver<'_> {
             }
             if entry.is_hidden() && !self.options.hidden {
                 self.answer(id, entry, Err(hidden()));
-                continue;
-            }
-            if entry.kind == Kind::Folder {
+            } else if entry.kind == Kind::Folder {
                 self.answer(id, entry, self.folder.create_folder(&entry.path, entry.mode).map(|()| FileOutcome::Moved));
-                continue;
-            }
-            match self.inspect(id, entry) {
-                Ok(have) => {
-                    let Message::Have { whole, part, .. } = &have else { continue };
-                    let now = whole.is_some() || part.is_some() || id % BUFFERED == 0;
-                    let mut control = lock(&self.control);
-                    if now { control.write_now(&have)? } else { control.write(&have)? }
+            } else if self.is_pushed {
+                self.states.want(id, None);
+            } else if let Some(question) = self.inspect(id, entry, None) {
+                lock(&self.control).write(&question)?;
+                if id % BUFFERED == 0 {
+                    lock(&self.control).flush()?;
                 }
-                Err(why) => self.answer(id, entry, Err(why)),
             }
         }
-        lock(&self.control).flush()
+        let mut control = lock(&self.control);
+        if self.manifest.entries().is_empty() {
+            control.write(&Message::End)?;
+        }
+        control.flush()
     }
 
-    /// Looks for the complete and the partial file of an entry.
-    fn inspect(&self, id: u32, entry: &Entry) -> io::Result<Message> {
-        let mut found = ExistingFile::default();
-        let (mut whole, mut part) = (None, None);
+    /// Looks for the complete and the partial file of an entry, and returns the question to the sender, whose file has
+    /// the BLAKE3 `sum` if that is known. Without a question the entry is answered.
+    fn inspect(&self, id: u32, entry: &Entry, sum: Option<Digest>) -> Option<Message> {
+        match self.find(id, entry, sum) {
+            Ok(Some(question)) => return Some(question),
+            Ok(None) => self.answer(id, entry, Ok(FileOutcome::Skipped)),
+            Err(why) => self.answer(id, entry, Err(why)),
+        }
+        None
+    }
+
+    /// As [`inspect`](Self::inspect); `None` if the complete file is that of the sender.
+    fn find(&self, id: u32, entry: &Entry, sum: Option<Digest>) -> io::Result<Option<Message>> {
+        let (mut kept, overwrite) = (None, self.options.overwrite);
         if let Some(target) = self.folder.target(&entry.path, false)? {
             if let Some(mut file) = target.open_complete()? {
-                found.closed = !self.options.overwrite;
-                if file.metadata()?.len() == entry.size {
-                    found.whole = true;
-                    let (_, hasher) = self.hash(&mut file, entry.size)?;
-                    whole = Some(Digest(hasher.finalize()));
-                } else if !self.options.overwrite {
-                    return Err(different());
+                // Without `overwrite` a sender is not told either whether the lengths differ.
+                let may_be_same = file.metadata()?.len() == entry.size;
+                match sum {
+                    None if may_be_same || !overwrite => {
+                        self.states.ask(id);
+                        return Ok(Some(Message::Ask { id }));
+                    }
+                    Some(sum) if may_be_same && self.hash(&mut file, entry.size)?.1.finalize() == sum.0 => {
+                        return Ok(None);
+                    }
+                    _ if !overwrite => return Err(different()),
+                    _ => {}
                 }
             }
-            if !found.closed {
-                found.kept = self.find_part(&target, entry)?;
-            }
+            kept = self.find_part(&target, entry)?;
         }
-        if let Some(kept) = &found.kept {
-            part = Some(Part { len: kept.len, sum: Digest(kept.hasher.finalize()) });
-        }
-        self.states.request(id, found);
-        Ok(Message::Have { id, whole, replace: self.options.overwrite, part })
+        let part = kept.as_ref().map(|kept| Part { len: kept.len, sum: Digest(kept.hasher.finalize()) });
+        self.states.want(id, kept);
+        Ok(Some(Message::Want { id, part }))
     }
 
     /// Opens and hashes the partial file of an entry.
@@ -265,33 +246,27 @@ impl Receiver<'_> {
         Ok((read, hasher))
     }
 
-    /// Processes the messages of the sender until `end`.
+    /// Processes the messages of the sender until it closes the link.
     fn listen(&self, control: &mut ControlReader) -> Result<(), TransferError> {
         loop {
-            let message = control.read()?;
-            let out_of_place = || TransferError::Protocol(format!("it says \"{}\" out of target", message.name()));
-            let (id, heard, outcome) = match &message {
-                Message::Same { id } => (*id, self.states.compared(*id), Ok(FileOutcome::Skipped)),
-                Message::Different { id } => (*id, self.states.compared(*id), Err(different())),
-                Message::Sent { id, sum } => {
-                    let heard = self.states.verdict(*id, SenderVerdict::Sent(*sum));
-                    (*id, heard, Err(io::ErrorKind::InvalidData.into()))
-                }
-                Message::Abandon { id, reason } => {
-                    let reason = tidy(reason);
-                    let heard = self.states.verdict(*id, SenderVerdict::Abandoned(reason.clone()));
-                    (*id, heard, Err(abandoned(&reason)))
-                }
-                Message::End if self.states.left() == 0 => return Ok(()),
-                _ => return Err(out_of_place()),
+            let message = match control.read() {
+                // The sender has read the last answer, or errors of the link do not matter any more.
+                Err(TransferError::Link(_)) if self.states.left() == 0 => return Ok(()),
+                message => message?,
             };
-            match heard {
-                MessageEffect::Stored => {}
-                MessageEffect::AnswerNow => {
+            let out_of_place = || TransferError::Protocol(format!("it says \"{}\" out of place", message.name()));
+            match &message {
+                &Message::Sum { id, sum } if self.states.take_asked(id) => {
                     let entry = self.manifest.entry(id).ok_or_else(out_of_place)?;
-                    self.answer(id, entry, outcome);
+                    if let Some(question) = self.inspect(id, entry, Some(sum)) {
+                        lock(&self.control).write_now(&question)?;
+                    }
                 }
-                MessageEffect::Violation => return Err(out_of_place()),
+                Message::Abandon { id, reason } if self.states.may_abandon(*id) => {
+                    let entry = self.manifest.entry(*id).ok_or_else(out_of_place)?;
+                    self.answer(*id, entry, Err(abandoned(reason)));
+                }
+                _ => return Err(out_of_place()),
             }
         }
     }
@@ -310,37 +285,72 @@ impl Receiver<'_> {
                 self.fail(TransferError::Link(why));
             }
         }
+        self.states.abort();
     }
 
-    /// Reads one stream of the sender. A stream without a complete header is ignored, because the control stream tells
-    /// the reason.
-    fn read_stream(&self, mut stream: Box<dyn Read + Send>) -> Result<(), TransferError> {
-        let mut header = [0; 13];
-        if stream.read_exact(&mut header).is_err() {
-            return Ok(());
-        }
-        let [mark, i0, i1, i2, i3, offset @ ..] = header;
-        let (id, offset) = (u32::from_le_bytes([i0, i1, i2, i3]), u64::from_le_bytes(offset));
-        let wrong = || TransferError::Protocol(format!("a stream of entry {id} from {offset} on"));
-        let entry = self.manifest.entry(id).filter(|_| mark == FILE_STREAM).ok_or_else(wrong)?;
-        match self.states.start(id, offset) {
-            StreamStart::Begin(kept) => {
-                self.progress.file_started(id, entry, offset);
-                let outcome = self.receive_file(id, entry, offset, kept, stream);
-                self.answer(id, entry, outcome.map(|()| FileOutcome::Moved));
-                Ok(())
+    /// Reads the records of one stream of the sender. A stream that is broken before a record is ignored.
+    fn read_stream(&self, stream: Box<dyn Read + Send>) -> Result<(), TransferError> {
+        let mut records = RecordReader::new(stream);
+        loop {
+            match records.header() {
+                Ok(Some((id, offset))) if self.read_record(&mut records, id, offset)? => {}
+                Err(why) if why.kind() == io::ErrorKind::InvalidData => {
+                    return Err(TransferError::Protocol("a stream that is none of files".to_owned()));
+                }
+                _ => return Ok(()),
             }
-            StreamStart::Late => Ok(()),
-            StreamStart::Violation => Err(wrong()),
         }
     }
 
-    /// Reads a file from its stream, verifies its BLAKE3, and renames the partial file to its final name.
-    fn receive_file(
-        &self, id: u32, entry: &Entry, offset: u64, kept: Option<Box<OpenPart>>, mut stream: Box<dyn Read + Send>,
-    ) -> io::Result<()> {
+    /// Reads the record of a file, and answers its entry. Returns false if the rest of the stream cannot be read, or is
+    /// not worth it.
+    fn read_record(&self, records: &mut RecordReader, id: u32, offset: u64) -> Result<bool, TransferError> {
+        let wrong = || TransferError::Protocol(format!("a stream of entry {id} from {offset} on"));
+        let entry = self.manifest.entry(id).filter(|entry| offset <= entry.size).ok_or_else(wrong)?;
+        let mut part = match self.states.start(id, offset) {
+            RecordStart::Begin(kept) => self.begin(id, entry, offset, kept),
+            RecordStart::Late => Err(io::ErrorKind::AlreadyExists.into()),
+            RecordStart::Violation => return Err(wrong()),
+        };
+        let mut left = entry.size - offset;
+        let mut goes_on = true;
+        let outcome = loop {
+            match records.piece() {
+                Ok(Piece::Bytes(bytes)) => {
+                    left = left.checked_sub(bytes.len() as u64).ok_or_else(wrong)?;
+                    if let Err(why) = part.as_mut().map_or(Ok(()), |part| part.write(bytes)) {
+                        part = Err(why);
+                    } else if part.is_ok() && !self.is_pushed {
+                        lock(&self.summary).bytes += bytes.len() as u64;
+                        self.progress.bytes(id, bytes.len() as u64);
+                    }
+                    if part.is_err() && left > CHUNK as u64 {
+                        goes_on = false;
+                        break part.map(|_| FileOutcome::Moved);
+                    }
+                    pause_if_short(bytes.len(), left);
+                }
+                Ok(Piece::End(_)) if left > 0 => return Err(wrong()),
+                Ok(Piece::End(sum)) => break part.and_then(|part| self.finish(&part, entry, sum)),
+                Ok(Piece::Abandoned(reason)) => break Err(abandoned(&reason)),
+                Err(why) if why.kind() == io::ErrorKind::InvalidData => return Err(wrong()),
+                Err(why) => {
+                    goes_on = false;
+                    break Err(why);
+                }
+            }
+        };
+        self.answer(id, entry, outcome);
+        Ok(goes_on)
+    }
+
+    /// Opens the partial file of a record.
+    fn begin(&self, id: u32, entry: &Entry, offset: u64, kept: Option<Box<OpenPart>>) -> io::Result<PartWriter> {
+        if !self.is_pushed {
+            self.progress.file_started(id, entry, offset);
+        }
         let target = self.folder.target(&entry.path, true)?.ok_or(io::ErrorKind::NotFound)?;
-        let (mut file, mut hasher) = match kept {
+        let (mut file, hasher) = match kept {
             Some(kept) if offset == 0 => (kept.file, blake3::Hasher::new()),
             Some(kept) => (kept.file, kept.hasher),
             None => (target.create_part(entry.mode)?, blake3::Hasher::new()),
@@ -354,81 +364,104 @@ impl Receiver<'_> {
         file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
         lock(&self.summary).resumed_bytes += offset;
-        let mut left = entry.size.saturating_sub(offset);
-        let mut buffer = vec![0; left.saturating_add(1).min(CHUNK as u64) as usize];
-        let read_error = loop {
-            // Reading one byte more than expected detects a file that is too long.
-            let want = left.saturating_add(1).min(CHUNK as u64) as usize;
-            match stream.read(&mut buffer[..want]) {
-                Ok(0) => break None,
-                Ok(got) if got as u64 > left => {
-                    return Err(io::Error::other("more bytes came than were said"));
-                }
-                Ok(got) => {
-                    hasher.update(&buffer[..got]);
-                    file.write_all(&buffer[..got])?;
-                    left -= got as u64;
-                    lock(&self.summary).bytes += got as u64;
-                    self.progress.bytes(id, got as u64);
-                    pause_if_short(got, left);
-                }
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                Err(why) => break Some(why),
-            }
-        };
-        match (self.states.wait(id), read_error) {
-            (Some(SenderVerdict::Abandoned(reason)), _) => Err(abandoned(&reason)),
-            (_, Some(why)) => Err(why),
-            (None, None) => Err(io::ErrorKind::ConnectionAborted.into()),
-            (Some(SenderVerdict::Sent(_)), None) if left > 0 => {
-                Err(io::Error::other("fewer bytes came than were said"))
-            }
-            (Some(SenderVerdict::Sent(sum)), None) if sum.0 == hasher.finalize() => {
-                target.finish(&file, entry.mode, self.options.overwrite)
-            }
-            (Some(SenderVerdict::Sent(_)), None) => {
+        Ok(PartWriter { target, file, hasher })
+    }
+
+    /// Verifies the BLAKE3 of a file, and renames the partial file to its final name.
+    fn finish(&self, part: &PartWriter, entry: &Entry, sum: Digest) -> io::Result<FileOutcome> {
+        let PartWriter { target, file, hasher } = part;
+        if hasher.finalize() != sum.0 {
+            target.remove_part()?;
+            return Err(io::Error::other("what came is not what was sent"));
+        }
+        if self.is_pushed
+            && let Some(mut there) = target.open_complete()?
+        {
+            let is_same =
+                there.metadata()?.len() == entry.size && self.hash(&mut there, entry.size)?.1.finalize() == sum.0;
+            if is_same || !self.options.overwrite {
                 target.remove_part()?;
-                Err(io::Error::other("what came is not what was sent"))
+                return if is_same { Ok(FileOutcome::Skipped) } else { Err(different()) };
             }
+        }
+        match target.finish(file, entry.mode, self.options.overwrite) {
+            // Another sender was earlier.
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
+                target.remove_part()?;
+                Err(different())
+            }
+            finished => finished.map(|()| FileOutcome::Moved),
         }
     }
 
-    /// Answers an entry with `done` or `failed`.
+    /// Answers an entry with `done`, `same` or `failed`, and says `end` after the last answer.
     fn answer(&self, id: u32, entry: &Entry, outcome: io::Result<FileOutcome>) {
+        // Answers are written in the order of their counts, so that `end` is the last one.
+        let mut control = lock(&self.control);
         if !self.states.answer(id) {
             return;
         }
         let outcome = outcome.unwrap_or_else(|why| FileOutcome::Failed(tidy(&why.to_string())));
-        {
-            let mut summary = lock(&self.summary);
-            match &outcome {
-                FileOutcome::Moved if entry.kind == Kind::Folder => summary.folders += 1,
-                FileOutcome::Moved => summary.files += 1,
-                FileOutcome::Skipped => summary.skipped += 1,
-                FileOutcome::Failed(reason) => {
-                    summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
-                }
+        self.count(id, entry, &outcome);
+        let is_last = self.states.left() == 0;
+        let is_file = entry.kind.is_file();
+        let message = match outcome {
+            FileOutcome::Failed(reason) => Message::Failed { id, reason },
+            FileOutcome::Skipped => Message::Same { id },
+            FileOutcome::Moved => Message::Done { id },
+        };
+        let said = control.write(&message).and_then(|()| match is_last {
+            true => control.write_now(&Message::End),
+            false if is_file => control.flush(),
+            false => Ok(()),
+        });
+        if let Err(why) = said {
+            drop(control);
+            self.fail(why.into());
+        }
+    }
+
+    /// Counts the outcome of an entry.
+    fn count(&self, id: u32, entry: &Entry, outcome: &FileOutcome) {
+        let mut summary = lock(&self.summary);
+        match outcome {
+            FileOutcome::Moved if entry.kind == Kind::Folder => summary.folders += 1,
+            FileOutcome::Moved => summary.files += 1,
+            FileOutcome::Skipped => summary.skipped += 1,
+            FileOutcome::Failed(reason) => {
+                summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
             }
         }
-        if entry.kind.is_file() {
-            self.progress.file_done(id, entry, &outcome);
+        if self.is_pushed && entry.kind.is_file() && *outcome == FileOutcome::Moved {
+            summary.bytes += entry.size;
+            self.progress.file_started(id, entry, 0);
+            self.progress.bytes(id, entry.size);
         }
-        if outcome == FileOutcome::Skipped
+        drop(summary);
+        if entry.kind.is_file() {
+            self.progress.file_done(id, entry, outcome);
+        }
+        if *outcome == FileOutcome::Skipped
             && let Ok(Some(target)) = self.folder.target(&entry.path, false)
         {
             // The partial file is not needed any more. If it stays, it does no harm.
             let _ = target.remove_part();
         }
-        let message = match outcome {
-            FileOutcome::Failed(reason) => Message::Failed { id, reason },
-            FileOutcome::Moved | FileOutcome::Skipped => Message::Done { id },
-        };
-        let mut control = lock(&self.control);
-        let said = if entry.kind.is_file() { control.write_now(&message) } else { control.write(&message) };
-        if let Err(why) = said {
-            drop(control);
-            self.fail(why.into());
-        }
+    }
+}
+
+/// A partial file that is written, with its hash state.
+struct PartWriter {
+    target: TargetPath,
+    file: File,
+    hasher: blake3::Hasher,
+}
+
+impl PartWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        Ok(())
     }
 }
 
@@ -443,5 +476,5 @@ fn hidden() -> io::Error {
 }
 
 fn abandoned(reason: &str) -> io::Error {
-    io::Error::other(format!("the sender cannot send it: {reason}"))
+    io::Error::other(format!("the sender cannot send it: {}", tidy(reason)))
 }

@@ -2,15 +2,18 @@
 
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::link::{Link, Outgoing, closed};
+use crate::protocol::list::write_list;
 use crate::protocol::manifest::Entry;
-use crate::protocol::message::{Digest, Message, PROTOCOL, Part};
+use crate::protocol::message::{Digest, Message, Part};
 use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
+use crate::protocol::record::{write_chunk, write_end, write_header};
 use crate::protocol::sources::SourcePaths;
-use crate::protocol::{CHUNK, FILE_STREAM, MAX_STREAMS};
+use crate::protocol::token::Token;
+use crate::protocol::{CHUNK, MAX_PUSHED, MAX_STREAMS};
 use crate::{protocol::entry_states::lock, protocol::error::TransferError};
 use shallop_quic::tidy;
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -19,13 +22,18 @@ use std::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendOptions {
-    /// The number of files that are sent at a time, each on its own stream, 1 to [`MAX_STREAMS`].
+    /// The number of files that are sent at a time, 1 to [`MAX_STREAMS`].
     pub streams: usize,
+    /// The sender's secret, by which a receiver resumes its unfinished files. `None` stands for a new one.
+    pub token: Option<Token>,
+    /// If all files together have at most this many bytes, up to 64 KiB, they are sent before the receiver asks for
+    /// them, which saves a round trip. Nothing of them is resumed.
+    pub push: u64,
 }
 
 impl Default for SendOptions {
     fn default() -> SendOptions {
-        SendOptions { streams: 4 }
+        SendOptions { streams: 4, token: None, push: 8 * 1024 }
     }
 }
 
@@ -37,52 +45,41 @@ pub fn send(
     link: &dyn Link, sources: &SourcePaths, options: SendOptions, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
     let started = Instant::now();
-    let sent = write_manifest(link, sources).and_then(|control| {
-        let sender = Sender::new(link, sources, control, progress);
+    let is_pushed = sources.manifest.bytes() <= options.push.min(MAX_PUSHED);
+    let sent = write_list(link, &sources.manifest, options.token, is_pushed).and_then(|control| {
+        let sender = Sender::new(link, sources, control, progress, is_pushed);
         sender.run(options.streams.clamp(1, MAX_STREAMS))
     });
     link.close(if sent.is_ok() { "done" } else { "the transfer has failed" });
     sent.map(|summary| Summary { seconds: started.elapsed().as_secs_f64(), ..summary })
 }
 
-/// Opens the control stream and sends the list of files and folders.
-fn write_manifest(link: &dyn Link, sources: &SourcePaths) -> Result<ControlWriter, TransferError> {
-    let manifest = &sources.manifest;
-    let mut control = ControlWriter::new(link.open_uni()?);
-    let entries = manifest.entries();
-    control.write(&Message::Hello {
-        protocol: PROTOCOL.to_owned(),
-        entries: entries.len() as u32,
-        bytes: manifest.bytes(),
-    })?;
-    for (id, entry) in (0..).zip(entries) {
-        control.write(&Message::entry(id, entry))?;
-    }
-    control.flush()?;
-    Ok(control)
+/// What a worker has to do for the receiver.
+enum Request {
+    /// Hash a file.
+    Sum(u32),
+    /// Send a file, of which the receiver has this part.
+    File(u32, Option<Part>),
 }
 
-/// A file that the receiver asks for in a `have` message.
-struct FileRequest {
-    id: u32,
-    whole: Option<Digest>,
-    replace: bool,
-    part: Option<Part>,
-}
+/// The stream of a worker for small files, which is opened for the first one.
+type SharedStream = Option<BufWriter<Box<dyn Outgoing>>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The sender has offered the entry.
     Announced,
-    /// The receiver has sent `have`.
-    Requested,
-    /// The receiver has an identical file.
-    Same,
+    /// The receiver has sent `ask`.
+    Asked,
+    /// The sender has sent `sum`.
+    Summed,
+    /// The receiver has sent `want`, or the file is sent unasked.
+    Wanted,
     /// The sender has sent all bytes of the file.
     Sent,
     /// The sender will not send the file.
     GivenUp,
-    /// The receiver has sent `done` or `failed` about the entry.
+    /// The receiver has sent `done`, `same` or `failed` about the entry.
     Answered,
 }
 
@@ -98,6 +95,7 @@ struct Sender<'a> {
     link: &'a dyn Link,
     sources: &'a SourcePaths,
     progress: &'a dyn Progress,
+    is_pushed: bool,
     control: Mutex<ControlWriter>,
     entries: Mutex<Entries>,
     stop: AtomicBool,
@@ -106,26 +104,29 @@ struct Sender<'a> {
 impl<'a> Sender<'a> {
     fn new(
         link: &'a dyn Link, sources: &'a SourcePaths, control: ControlWriter, progress: &'a dyn Progress,
+        is_pushed: bool,
     ) -> Sender<'a> {
-        let entries = sources.manifest.entries().len();
-        let states = vec![State::Announced; entries];
-        let entries = Entries { states, left: entries, summary: Summary::default() };
+        let of = |entry: &Entry| if is_pushed && entry.kind.is_file() { State::Wanted } else { State::Announced };
+        let states: Vec<State> = sources.manifest.entries().iter().map(of).collect();
+        let entries = Entries { left: states.len(), states, summary: Summary::default() };
         let (control, entries) = (Mutex::new(control), Mutex::new(entries));
-        Sender { link, sources, progress, control, entries, stop: AtomicBool::new(false) }
+        Sender { link, sources, progress, is_pushed, control, entries, stop: AtomicBool::new(false) }
     }
 
     fn run(self, streams: usize) -> Result<Summary, TransferError> {
         let manifest = &self.sources.manifest;
         self.progress.total(manifest.files(), manifest.bytes());
-        let stream = self.link.accept_uni()?.ok_or_else(closed)?;
-        let mut control = ControlReader::new(stream);
         let (give, requests) = mpsc::channel();
+        if self.is_pushed {
+            let files = (0..).zip(manifest.entries()).filter(|(_, entry)| entry.kind.is_file());
+            files.for_each(|(id, _)| _ = give.send(Request::File(id, None)));
+        }
         let requests = Mutex::new(requests);
         std::thread::scope(|scope| {
-            for _ in 0..streams {
+            for _ in 0..streams.min(manifest.files().max(1) as usize) {
                 scope.spawn(|| self.run_worker(&requests));
             }
-            let heard = self.listen(&mut control, &give);
+            let heard = self.listen(&give);
             // Workers end when the channel is closed.
             drop(give);
             if heard.is_err() {
@@ -133,72 +134,73 @@ impl<'a> Sender<'a> {
             }
             heard
         })?;
-        let ended = (|| {
-            let mut writer = self.control.into_inner().unwrap_or_else(PoisonError::into_inner);
-            writer.write(&Message::End)?;
-            writer.finish()?;
-            control.read()
-        })();
-        match ended {
-            // All entries are answered, so errors of the link do not matter any more.
-            Ok(Message::End) | Err(TransferError::Link(_)) => {}
-            Ok(Message::Refuse { reason }) => return Err(TransferError::Refused(tidy(&reason))),
-            Ok(other) => return Err(out_of_place(&other)),
-            Err(why) => return Err(why),
-        }
         let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(entries.summary)
     }
 
     /// Processes the receiver's messages until all entries are answered.
-    fn listen(&self, control: &mut ControlReader, give: &mpsc::Sender<FileRequest>) -> Result<(), TransferError> {
-        while lock(&self.entries).left > 0 {
+    fn listen(&self, give: &mpsc::Sender<Request>) -> Result<(), TransferError> {
+        let mut control = ControlReader::new(self.link.accept_uni()?.ok_or_else(closed)?);
+        let wrong = |id| TransferError::Protocol(format!("what it says to have of entry {id}"));
+        loop {
             match control.read()? {
-                Message::Have { id, whole, replace, part } => {
-                    let size = self.sources.manifest.entry(id).filter(|entry| entry.kind.is_file());
-                    let fits = size.is_some_and(|entry| part.is_none_or(|part| part.len <= entry.size));
-                    if !fits || !self.mark(id, State::Announced, State::Requested) {
-                        return Err(TransferError::Protocol(format!("what it says to have of entry {id}")));
+                Message::Ask { id } => {
+                    if !self.is_file(id) || !self.mark(id, State::Announced, State::Asked) {
+                        return Err(wrong(id));
                     }
                     // If all workers have ended, the link is lost, and the next read reports it.
-                    let _ = give.send(FileRequest { id, whole, replace, part });
+                    let _ = give.send(Request::Sum(id));
                 }
-                Message::Done { id } => self.answered(id, None)?,
-                Message::Failed { id, reason } => self.answered(id, Some(tidy(&reason)))?,
+                Message::Want { id, part } => {
+                    let entry = self.sources.manifest.entry(id).filter(|entry| entry.kind.is_file());
+                    let fits = entry.is_some_and(|entry| part.is_none_or(|part| part.len <= entry.size));
+                    let may = |from| self.mark(id, from, State::Wanted);
+                    if !fits || !(may(State::Announced) || may(State::Summed)) {
+                        return Err(wrong(id));
+                    }
+                    let _ = give.send(Request::File(id, part));
+                }
+                Message::Done { id } => self.answered(id, FileOutcome::Moved)?,
+                Message::Same { id } => self.answered(id, FileOutcome::Skipped)?,
+                Message::Failed { id, reason } => self.answered(id, FileOutcome::Failed(tidy(&reason)))?,
                 Message::Refuse { reason } => return Err(TransferError::Refused(tidy(&reason))),
-                other => return Err(out_of_place(&other)),
+                Message::End if lock(&self.entries).left == 0 => return Ok(()),
+                other => {
+                    let what = format!("it says \"{}\" out of place", other.name());
+                    return Err(TransferError::Protocol(what));
+                }
             }
         }
-        Ok(())
     }
 
-    /// Processes the receiver's answer to an entry: `done`, or `failed` with its reason.
-    fn answered(&self, id: u32, failure: Option<String>) -> Result<(), TransferError> {
-        let what = if failure.is_some() { "has failed" } else { "is done" };
-        let unexpected = || TransferError::Protocol(format!("it says that entry {id} {what}"));
+    fn is_file(&self, id: u32) -> bool {
+        self.sources.manifest.entry(id).is_some_and(|entry| entry.kind.is_file())
+    }
+
+    /// Processes the receiver's answer to an entry: `done`, `same`, or `failed` with its reason.
+    fn answered(&self, id: u32, outcome: FileOutcome) -> Result<(), TransferError> {
+        let unexpected = || TransferError::Protocol(format!("it answers entry {id} out of place"));
         let entry = self.sources.manifest.entry(id).ok_or_else(unexpected)?;
         let mut entries = lock(&self.entries);
         let state = std::mem::replace(&mut entries.states[id as usize], State::Answered);
         let summary = &mut entries.summary;
-        let outcome = match (failure, state, entry.kind.is_file()) {
-            (Some(reason), _, _) if state != State::Answered => {
+        match (&outcome, state, entry.kind.is_file()) {
+            (FileOutcome::Failed(reason), _, _) if state != State::Answered => {
                 summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
-                FileOutcome::Failed(reason)
             }
-            (None, State::Announced, false) => {
-                summary.folders += 1;
-                FileOutcome::Moved
-            }
-            (None, State::Same, true) => {
-                summary.skipped += 1;
-                FileOutcome::Skipped
-            }
-            (None, State::Sent, true) => {
+            (FileOutcome::Moved, State::Announced, false) => summary.folders += 1,
+            (FileOutcome::Moved, State::Sent, true) => {
                 summary.files += 1;
-                FileOutcome::Moved
+                if self.is_pushed {
+                    summary.bytes += entry.size;
+                    self.progress.file_started(id, entry, 0);
+                    self.progress.bytes(id, entry.size);
+                }
             }
+            (FileOutcome::Skipped, State::Summed, true) => summary.skipped += 1,
+            (FileOutcome::Skipped, State::Sent, true) if self.is_pushed => summary.skipped += 1,
             _ => return Err(unexpected()),
-        };
+        }
         entries.left -= 1;
         drop(entries);
         if entry.kind.is_file() {
@@ -225,51 +227,113 @@ impl<'a> Sender<'a> {
         self.link.close("the transfer has failed");
     }
 
-    /// Sends requested files one after the other, as one of several threads.
-    fn run_worker(&self, requests: &Mutex<mpsc::Receiver<FileRequest>>) {
-        loop {
-            // One worker waits for the channel, and the others wait for the lock.
-            let request = lock(requests).recv();
-            let Ok(request) = request else { return };
-            if self.stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let id = request.id;
-            let (state, message) = match self.send_missing(&request) {
-                Ok(message @ Message::Same { .. }) => (State::Same, message),
-                Ok(message @ Message::Sent { .. }) => (State::Sent, message),
-                Ok(message) => (State::GivenUp, message),
-                Err(why) => (State::GivenUp, Message::Abandon { id, reason: tidy(&why.to_string()) }),
+    /// Does what the receiver asks for, as one of several threads.
+    fn run_worker(&self, requests: &Mutex<mpsc::Receiver<Request>>) {
+        let mut shared = None;
+        while let Some(request) = next_request(requests, &mut shared) {
+            let done = match request {
+                Request::Sum(id) => match self.sum(id) {
+                    Ok(sum) => {
+                        self.mark(id, State::Asked, State::Summed);
+                        self.say(&Message::Sum { id, sum })
+                    }
+                    Err(why) => self.abandon(id, &why),
+                },
+                Request::File(id, part) => self.send_file(id, part, &mut shared),
             };
-            // If the receiver has answered the entry already, it ignores this message.
-            self.mark(id, State::Requested, state);
-            if lock(&self.control).write_now(&message).is_err() {
-                self.give_up();
-                return;
+            if done.is_err() || self.stop.load(Ordering::Relaxed) {
+                return self.give_up();
             }
         }
+        // All files are answered, so an error does not matter.
+        let _ = shared.and_then(|stream| stream.into_inner().ok()).map(Outgoing::finish);
     }
 
-    /// Sends the bytes that the receiver lacks, and returns the message about the file.
-    fn send_missing(&self, request: &FileRequest) -> io::Result<Message> {
-        let id = request.id;
+    fn say(&self, message: &Message) -> io::Result<()> {
+        lock(&self.control).write_now(message)
+    }
+
+    /// Tells the receiver why a file is not sent. If it has answered the entry already, it ignores that.
+    fn abandon(&self, id: u32, why: &io::Error) -> io::Result<()> {
+        self.say(&Message::Abandon { id, reason: tidy(&why.to_string()) })
+    }
+
+    fn sum(&self, id: u32) -> io::Result<Digest> {
+        let entry = self.sources.manifest.entry(id).ok_or(io::ErrorKind::NotFound)?;
+        let mut hasher = blake3::Hasher::new();
+        self.hash(&mut self.sources.open(id)?, entry.size, &mut hasher)?;
+        Ok(Digest(hasher.finalize()))
+    }
+
+    /// Sends the bytes of a file that the receiver lacks.
+    ///
+    /// # Errors
+    /// The link is lost.
+    fn send_file(&self, id: u32, part: Option<Part>, shared: &mut SharedStream) -> io::Result<()> {
+        let Some(entry) = self.sources.manifest.entry(id) else { return Ok(()) };
+        let mut file = match self.open(id, entry, part) {
+            Ok(file) => file,
+            Err(why) => return self.abandon(id, &why),
+        };
+        if file.left > CHUNK as u64 {
+            self.begin(id, entry, file.offset);
+            let mut stream = self.link.open_uni()?;
+            write_header(&mut stream, id, file.offset)?;
+            if self.send_large(id, &mut file, &mut stream).is_ok() {
+                let _ = stream.finish();
+            }
+            // Otherwise the receiver has stopped the stream, and says why.
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let read = self.read(&mut file.file, file.left, |chunk| {
+            bytes.extend_from_slice(chunk);
+            Ok(())
+        });
+        if let Err(why) = read.and_then(|()| file.check()) {
+            return self.abandon(id, &why);
+        }
+        self.begin(id, entry, file.offset);
+        let stream = match shared {
+            Some(stream) => stream,
+            none => none.insert(BufWriter::new(self.link.open_uni()?)),
+        };
+        write_header(stream, id, file.offset)?;
+        if !bytes.is_empty() {
+            write_chunk(stream, &bytes)?;
+            self.count(id, bytes.len() as u64);
+        }
+        self.mark(id, State::Wanted, State::Sent);
+        write_end(stream, &Ok(Digest(file.hasher.update(&bytes).finalize())))
+    }
+
+    /// Sends the rest of a file over a stream of its own.
+    ///
+    /// # Errors
+    /// The receiver has stopped the stream, or the link is lost.
+    fn send_large(&self, id: u32, file: &mut OpenFile, stream: &mut dyn Write) -> io::Result<()> {
+        let mut lost = None;
+        let OpenFile { file: bytes, left, hasher, .. } = file;
+        let read = self.read(bytes, *left, |chunk| {
+            hasher.update(chunk);
+            write_chunk(stream, chunk).inspect_err(|why| lost = Some(why.kind()))?;
+            self.count(id, chunk.len() as u64);
+            Ok(())
+        });
+        if let Some(kind) = lost {
+            return Err(kind.into());
+        }
+        let end = read.and_then(|()| file.check()).map(|()| Digest(file.hasher.finalize()));
+        self.mark(id, State::Wanted, if end.is_ok() { State::Sent } else { State::GivenUp });
+        write_end(stream, &end.map_err(|why| tidy(&why.to_string())))
+    }
+
+    /// Opens a file where the receiver's part ends, if that is the begin of the file; else at its begin.
+    fn open(&self, id: u32, entry: &Entry, part: Option<Part>) -> io::Result<OpenFile> {
         let mut file = self.sources.open(id)?;
         let before = stamp(&file)?;
-        let entry = self.sources.manifest.entry(id).ok_or(io::ErrorKind::NotFound)?;
-        if let Some(whole) = request.whole {
-            let mut hasher = blake3::Hasher::new();
-            self.hash(&mut file, entry.size, &mut hasher)?;
-            if hasher.finalize() == whole.0 {
-                return Ok(Message::Same { id });
-            }
-            if !request.replace {
-                return Ok(Message::Different { id });
-            }
-            file.rewind()?;
-        }
-        let mut hasher = blake3::Hasher::new();
-        let mut offset = 0;
-        if let Some(part) = request.part {
+        let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
+        if let Some(part) = part {
             self.hash(&mut file, part.len, &mut hasher)?;
             if hasher.finalize() == part.sum.0 {
                 offset = part.len;
@@ -278,35 +342,21 @@ impl<'a> Sender<'a> {
                 file.rewind()?;
             }
         }
-        self.progress.file_started(id, entry, offset);
-        lock(&self.entries).summary.resumed_bytes += offset;
-        let stream = self.send_stream(id, &mut file, entry, offset, &mut hasher)?;
-        if stamp(&file)? != before {
-            return Err(changed());
-        }
-        stream.finish()?;
-        Ok(Message::Sent { id, sum: Digest(hasher.finalize()) })
+        Ok(OpenFile { file, before, offset, left: entry.size - offset, hasher })
     }
 
-    /// Sends a file from `offset` on over a new stream, and adds the bytes to the hash. Returns the stream, which the
-    /// caller ends.
-    fn send_stream(
-        &self, id: u32, file: &mut File, entry: &Entry, offset: u64, hasher: &mut blake3::Hasher,
-    ) -> io::Result<Box<dyn Outgoing>> {
-        let mut stream = self.link.open_uni()?;
-        let mut header = vec![FILE_STREAM];
-        header.extend(id.to_le_bytes());
-        header.extend(offset.to_le_bytes());
-        stream.write_all(&header)?;
-        let left = entry.size - offset;
-        self.read(file, left, |chunk| {
-            hasher.update(chunk);
-            stream.write_all(chunk)?;
-            lock(&self.entries).summary.bytes += chunk.len() as u64;
-            self.progress.bytes(id, chunk.len() as u64);
-            Ok(())
-        })?;
-        Ok(stream)
+    fn begin(&self, id: u32, entry: &Entry, offset: u64) {
+        if !self.is_pushed {
+            self.progress.file_started(id, entry, offset);
+            lock(&self.entries).summary.resumed_bytes += offset;
+        }
+    }
+
+    fn count(&self, id: u32, bytes: u64) {
+        if !self.is_pushed {
+            lock(&self.entries).summary.bytes += bytes;
+            self.progress.bytes(id, bytes);
+        }
     }
 
     fn hash(&self, file: &mut File, count: u64, hasher: &mut blake3::Hasher) -> io::Result<()> {
@@ -336,6 +386,39 @@ impl<'a> Sender<'a> {
     }
 }
 
+/// Waits for the next request; `None` once there are no more. The stream of small files is written before the thread
+/// blocks.
+fn next_request(requests: &Mutex<mpsc::Receiver<Request>>, shared: &mut SharedStream) -> Option<Request> {
+    if let Ok(requests) = requests.try_lock()
+        && let Ok(request) = requests.try_recv()
+    {
+        return Some(request);
+    }
+    // If the link is lost, the next use reports it.
+    let _ = shared.as_mut().map(Write::flush);
+    // One worker waits for the channel, and the others wait for the lock.
+    lock(requests).recv().ok()
+}
+
+/// A file of which the bytes from `offset` on are to be sent.
+struct OpenFile {
+    file: File,
+    /// Its stamp when it was opened.
+    before: [i64; 5],
+    offset: u64,
+    /// The number of bytes to send.
+    left: u64,
+    /// The BLAKE3 state after the bytes before `offset`.
+    hasher: blake3::Hasher,
+}
+
+impl OpenFile {
+    /// Checks that nobody has written to the file.
+    fn check(&self) -> io::Result<()> {
+        if stamp(&self.file)? == self.before { Ok(()) } else { Err(changed()) }
+    }
+}
+
 /// What changes when somebody writes to a file: its length, and the times of the last write and of the last change of
 /// its inode (which programs cannot set).
 fn stamp(file: &File) -> io::Result<[i64; 5]> {
@@ -345,8 +428,4 @@ fn stamp(file: &File) -> io::Result<[i64; 5]> {
 
 fn changed() -> io::Error {
     io::Error::other("it has changed since the transfer began")
-}
-
-fn out_of_place(message: &Message) -> TransferError {
-    TransferError::Protocol(format!("it says \"{}\" out of place", message.name()))
 }

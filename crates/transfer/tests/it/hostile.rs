@@ -1,6 +1,6 @@
 //! Peers that violate the protocol.
 
-use super::{Outcome, contents, sources};
+use super::{Outcome, Run, contents, part, sources};
 use crate::memory_link::MemoryLink;
 use proptest::prelude::{ProptestConfig, prop, proptest};
 use shallop_transfer::protocol::{Link, Outgoing, ReceiveOptions, SendOptions, TransferError, receive, send};
@@ -39,13 +39,19 @@ impl Peer<'_> {
         line
     }
 
-    fn stream(&self, mark: u8, id: u32, offset: u64, bytes: &[u8]) {
+    /// Sends a record that says that `summed` was sent.
+    fn stream(&self, mark: u8, id: u32, offset: u64, bytes: &[u8], summed: &[u8]) {
         // The other side may have left.
         let Ok(mut stream) = self.link.open_uni() else { return };
-        let header = [&[mark][..], &id.to_le_bytes(), &offset.to_le_bytes()].concat();
-        let _ = stream.write_all(&header).and_then(|()| stream.write_all(bytes));
+        let _ = stream.write_all(&record(mark, id, offset, bytes, summed));
         let _ = stream.finish();
     }
+}
+
+fn record(mark: u8, id: u32, offset: u64, bytes: &[u8], summed: &[u8]) -> Vec<u8> {
+    let header = [&[mark][..], &id.to_le_bytes(), &offset.to_le_bytes()].concat();
+    let chunk = if bytes.is_empty() { vec![] } else { (bytes.len() as u32).to_le_bytes().to_vec() };
+    [&header, &chunk[..], bytes, &[0; 4], blake3::hash(summed).as_bytes()].concat()
 }
 
 fn sent_by(to: &Path, options: ReceiveOptions, peer: impl FnOnce(&mut Peer)) -> Outcome {
@@ -59,7 +65,12 @@ fn sent_by(to: &Path, options: ReceiveOptions, peer: impl FnOnce(&mut Peer)) -> 
 }
 
 fn hello(entries: usize, bytes: u64) -> String {
-    format!(r#"{{"say":"hello","protocol":"shallop-files-2","entries":{entries},"bytes":{bytes}}}"#)
+    hello_of(7, entries, bytes)
+}
+
+fn hello_of(number: u64, entries: usize, bytes: u64) -> String {
+    let start = r#"{"say":"hello","protocol":"shallop-files-3","token":"#;
+    format!(r#"{start}"{number:032x}","entries":{entries},"bytes":{bytes},"pushed":false}}"#)
 }
 
 fn entry(id: usize, path: &str, kind: &str, size: u64) -> String {
@@ -67,8 +78,8 @@ fn entry(id: usize, path: &str, kind: &str, size: u64) -> String {
     format!(r#"{{"say":"entry","id":{id},"path":{path},"kind":"{kind}","size":{size},"mode":420}}"#)
 }
 
-fn sent(bytes: &[u8]) -> String {
-    format!(r#"{{"say":"sent","id":0,"sum":"{}"}}"#, blake3::hash(bytes).to_hex())
+fn sum(bytes: &[u8]) -> String {
+    format!(r#"{{"say":"sum","id":0,"sum":"{}"}}"#, blake3::hash(bytes).to_hex())
 }
 
 /// A folder in a parent folder, in which files that were written outside show.
@@ -119,6 +130,7 @@ pub fn lists_that_break_a_rule_are_refused() {
         vec![hello(1, 1 << 63), entry(0, "a", "file", 1 << 63)],
         vec![hello(1, (1 << 62) + 1), entry(0, "a", "file", (1 << 62) + 1)],
         vec![hello(2, 1), entry(0, "a", "file", 1), r#"{"say":"end"}"#.to_owned()],
+        vec![hello(1, 70_000).replace("false", "true"), entry(0, "a", "file", 70_000)],
         vec![hello(1_000_001, 0)],
         vec![hello(u32::MAX as usize, 0)],
     ];
@@ -137,9 +149,8 @@ pub fn a_hidden_file_that_was_refused_is_not_written() {
         peer.say(&entry(0, ".ssh", "folder", 0));
         peer.say(&entry(1, ".ssh/authorized_keys", "file", 4));
         answers.extend([peer.hear(), peer.hear()]);
-        peer.stream(b'F', 1, 0, b"1234");
-        peer.say(r#"{"say":"end"}"#);
         assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+        peer.stream(b'F', 1, 0, b"1234", b"1234");
     });
     for answer in answers {
         assert!(answer.contains("failed") && answer.contains("--hidden"), "{answer}");
@@ -164,7 +175,8 @@ pub fn malformed_messages_are_refused() {
     let lists = [
         vec!["GET / HTTP/1.1".to_owned()],
         vec![r#"{"say":"end"}"#.to_owned()],
-        vec![hello(0, 0).replace("files-2", "files-1")],
+        vec![hello(0, 0).replace("files-3", "files-2")],
+        vec![hello(0, 0).replace("\"token\":\"0", "\"token\":\"")],
         vec![hello(1, 1), entry(0, "a", "device", 1)],
         vec![hello(1, 1), r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1,"mode":420}"#.to_owned()],
         vec![hello(1, 1), entry(0, "a", "file", 1).replace("\"size\":1", "\"size\":-1")],
@@ -198,49 +210,101 @@ fn one_file(options: ReceiveOptions, there: &[(&str, &str)], peer: impl FnOnce(&
     (outcome, found)
 }
 
-/// The bytes sent, the bytes hashed, a part of the answer, and the files left in the folder.
-type WrongFile = (&'static [u8], &'static [u8], &'static str, &'static [&'static str]);
-
 pub fn a_file_of_other_length_or_hash_gets_no_name() {
-    let no = ReceiveOptions::default();
-    let cases: [WrongFile; 3] = [
-        (b"12345", b"1234", "more bytes", &[]),
-        (b"123", b"123", "fewer bytes", &["inside/a.shallop-part=123"]),
-        (b"1234", b"123x", "not what was sent", &[]),
-    ];
-    for (bytes, summed, what, left) in cases {
-        let mut answer = String::new();
-        let (_, found) = one_file(no, &[], |peer| {
-            peer.stream(b'F', 0, 0, bytes);
-            peer.say(&sent(summed));
-            answer = peer.hear();
-            peer.say(r#"{"say":"end"}"#);
-            assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+    for (bytes, left) in [(&b"12345"[..], ""), (b"123", "123")] {
+        let (outcome, found) = one_file(ReceiveOptions::default(), &[], |peer| {
+            peer.stream(b'F', 0, 0, bytes, b"1234");
+            assert_eq!(peer.hear(), "");
         });
-        assert!(answer.contains("failed") && answer.contains(what), "{answer}");
-        let found: Vec<_> = found.iter().map(String::as_str).filter(|it| *it != "inside/a.shallop-part=").collect();
-        assert_eq!(found, left, "{what}");
+        assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}");
+        assert_eq!(found, [format!("inside/{}={left}", part("a"))]);
+    }
+    let mut answer = String::new();
+    let (outcome, found) = one_file(ReceiveOptions::default(), &[], |peer| {
+        peer.stream(b'F', 0, 0, b"1234", b"123x");
+        answer = peer.hear();
+        assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+    });
+    assert!(answer.contains("failed") && answer.contains("not what was sent"), "{answer}");
+    assert_eq!((outcome.unwrap().failed.len(), found.len()), (1, 0), "{found:?}");
+}
+
+/// Sends a list of one file of four bytes, and returns the lines of the receiver after it and after `said`.
+fn answers(to: &Path, hello: &str, options: ReceiveOptions, said: Option<&str>) -> Vec<String> {
+    let mut heard = Vec::new();
+    let _ = sent_by(to, options, |peer| {
+        peer.say_all([hello, &entry(0, "a", "file", 4)].into_iter());
+        heard.push(peer.hear());
+        if let Some(said) = said {
+            peer.say(said);
+            heard.push(peer.hear());
+        }
+    });
+    heard
+}
+
+pub fn digests_of_the_receivers_files_are_not_told() {
+    let to = tempfile::tempdir().unwrap();
+    let ask = "{\"say\":\"ask\",\"id\":0}\n";
+    // The answers do not depend on what the file has, nor on its length, until the sender knows the file.
+    for text in ["1234", "4321", "12345"] {
+        std::fs::write(to.path().join("a"), text).unwrap();
+        let heard = answers(to.path(), &hello(1, 4), ReceiveOptions::default(), Some(&sum(b"123x")));
+        assert_eq!(heard[0], ask);
+        assert!(heard[1].starts_with(r#"{"say":"failed","id":0,"reason":"a file of that name"#), "{heard:?}");
+        let overwrite = ReceiveOptions { overwrite: true, ..ReceiveOptions::default() };
+        let heard = answers(to.path(), &hello(1, 4), overwrite, None);
+        assert!(heard[0] == ask || text.len() > 4 && heard[0].contains("\"part\":null"), "{heard:?}");
+        let heard = answers(to.path(), &hello(1, 4), ReceiveOptions::default(), Some(&sum(text.as_bytes())));
+        assert_eq!(heard[1].contains("same"), text.len() == 4, "{heard:?}");
+        assert_eq!(contents(to.path()).len(), 1);
     }
 }
 
+pub fn a_partial_file_belongs_to_the_sender_that_began_it() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(from.path().join("a"), "0123456789").unwrap();
+    std::fs::write(to.path().join(part("a")), "01234").unwrap();
+    // Another sender neither hears of the part, nor changes or locks it.
+    let want = "{\"say\":\"want\",\"id\":0,\"part\":null}\n";
+    let _ = sent_by(to.path(), ReceiveOptions::default(), |peer| {
+        peer.say_all([hello_of(8, 1, 10).as_str(), &entry(0, "a", "file", 10)].into_iter());
+        assert_eq!(peer.hear(), want);
+        let mut stream = peer.link.open_uni().unwrap();
+        stream.write_all(&record(b'F', 0, 0, b"x", b"")[..18]).unwrap();
+        let there = || contents(to.path()).into_iter().filter_map(|(_, it)| Some(it?.0)).collect::<Vec<_>>();
+        while !there().contains(&b"x".to_vec()) {
+            std::thread::yield_now();
+        }
+        assert!(there().contains(&b"01234".to_vec()));
+        // Its owner goes on meanwhile.
+        let (sent, got) = Run::new(from.path(), to.path()).run(&(), &());
+        let (sent, _) = (sent.unwrap(), got.unwrap());
+        assert_eq!((sent.files, sent.resumed_bytes, sent.bytes), (1, 5, 5));
+    });
+    let mut lengths: Vec<_> = contents(to.path()).values().map(|it| it.as_ref().unwrap().0.len()).collect();
+    lengths.sort_unstable();
+    assert_eq!(lengths, [1, 10]);
+}
+
 /// The files in the folder, and the header of a stream: mark, entry and offset.
-type Forbidden = (&'static [(&'static str, &'static str)], u8, u32, u64);
+type Forbidden<'a> = (&'a [(&'a str, &'a str)], u8, u32, u64);
 
 pub fn a_forbidden_stream_ends_the_session() {
-    const PART: (&str, &str) = ("a.shallop-part", "12");
     let no = ReceiveOptions::default();
-    let streams: [Forbidden; 7] = [
+    let name = part("a");
+    let streams: [Forbidden<'_>; 7] = [
         (&[], b'F', 1, 0),
         (&[], b'F', u32::MAX, 0),
         (&[], b'X', 0, 0),
         (&[], b'F', 0, 1),
         (&[], b'F', 0, u64::MAX),
-        (&[PART], b'F', 0, 3),
+        (&[(&name, "12")], b'F', 0, 3),
         (&[("a", "kept")], b'F', 0, 0),
     ];
     for (there, mark, id, offset) in streams {
         let (outcome, found) = one_file(no, there, |peer| {
-            peer.stream(mark, id, offset, b"1234");
+            peer.stream(mark, id, offset, b"1234", b"1234");
             assert_eq!(peer.hear(), "");
         });
         assert!(matches!(outcome, Err(TransferError::Protocol(_))), "{outcome:?}: {id} {offset}");
@@ -248,8 +312,12 @@ pub fn a_forbidden_stream_ends_the_session() {
         assert_eq!(found, before);
     }
     let (outcome, _) = one_file(no, &[], |peer| {
+        let mut streams = Vec::new();
         for _ in 0..2 {
-            peer.stream(b'F', 0, 0, b"1234");
+            // The file is not complete, so its record does not end.
+            let mut stream = peer.link.open_uni().unwrap();
+            let _ = stream.write_all(&record(b'F', 0, 0, b"12", b"")[..19]);
+            streams.push(stream);
         }
         assert_eq!(peer.hear(), "");
     });
@@ -257,16 +325,15 @@ pub fn a_forbidden_stream_ends_the_session() {
 }
 
 pub fn a_message_out_of_order_ends_the_session() {
-    let same = r#"{"say":"same","id":0}"#;
-    let words: [&[&str]; 9] = [
-        &[same],
-        &[r#"{"say":"different","id":0}"#],
-        &[r#"{"say":"same","id":9}"#],
+    let hello = hello(0, 0);
+    let words: [&[&str]; 8] = [
+        &[r#"{"say":"same","id":0}"#],
+        &[&sum(b"1234")],
+        &[r#"{"say":"sum","id":9,"sum":"0000"}"#],
         &[r#"{"say":"abandon","id":9,"reason":""}"#],
         &[r#"{"say":"end"}"#],
         &[r#"{"say":"done","id":0}"#],
-        &[r#"{"say":"hello","protocol":"shallop-files-2","entries":0,"bytes":0}"#],
-        &[&sent(b"1234"), &sent(b"1234")],
+        &[&hello],
         &["nonsense"],
     ];
     for words in words {
@@ -283,10 +350,8 @@ pub fn a_file_that_is_abandoned_and_then_sent_is_not_written() {
     let (outcome, found) = one_file(ReceiveOptions::default(), &[], |peer| {
         peer.say(r#"{"say":"abandon","id":0,"reason":"no\u001b[2J"}"#);
         assert!(peer.hear().contains("cannot send it: no [2J"));
-        peer.stream(b'F', 0, 0, b"1234");
-        peer.say(&sent(b"1234"));
-        peer.say(r#"{"say":"end"}"#);
         assert_eq!(peer.hear(), "{\"say\":\"end\"}\n");
+        peer.stream(b'F', 0, 0, b"1234", b"1234");
     });
     assert_eq!(outcome.unwrap().failed.len(), 1);
     assert_eq!(found, [""; 0]);
@@ -299,8 +364,9 @@ fn received_by(answers: &[&str]) -> Outcome {
     std::fs::write(from.path().join("d/a"), "1234").unwrap();
     let sources = sources(from.path());
     let (here, there) = MemoryLink::pair(None);
+    let options = SendOptions { push: 0, ..SendOptions::default() };
     std::thread::scope(|scope| {
-        let sender = scope.spawn(|| send(&here, &sources, SendOptions::default(), &()));
+        let sender = scope.spawn(|| send(&here, &sources, options, &()));
         let mut peer = Peer::new(&there);
         peer.say_all(answers.iter().copied());
         // Until the sender closes.
@@ -314,13 +380,18 @@ fn received_by(answers: &[&str]) -> Outcome {
 
 pub fn a_sender_ends_the_session_with_an_inconsistent_receiver() {
     let sum = blake3::hash(b"").to_hex();
-    let long = format!(r#"{{"say":"have","id":1,"whole":null,"replace":true,"part":{{"len":5,"sum":"{sum}"}}}}"#);
-    let have = r#"{"say":"have","id":1,"whole":null,"replace":false,"part":null}"#;
-    let answers: [&[&str]; 8] = [
+    let long = format!(r#"{{"say":"want","id":1,"part":{{"len":5,"sum":"{sum}"}}}}"#);
+    let want = r#"{"say":"want","id":1,"part":null}"#;
+    let ask = r#"{"say":"ask","id":1}"#;
+    let answers: [&[&str]; 12] = [
         &[&long],
-        &[have, have],
-        &[&have.replace(":1,", ":0,")],
-        &[&have.replace(":1,", ":2,")],
+        &[want, want],
+        &[want, ask],
+        &[ask, ask],
+        &[&ask.replace(":1}", ":0}")],
+        &[&want.replace(":1,", ":0,")],
+        &[&want.replace(":1,", ":2,")],
+        &[r#"{"say":"same","id":1}"#],
         &[r#"{"say":"done","id":1}"#],
         &[r#"{"say":"done","id":0}"#, r#"{"say":"done","id":0}"#],
         &[r#"{"say":"failed","id":2,"reason":""}"#],
@@ -364,19 +435,18 @@ pub fn random_messages_neither_panic_nor_write_outside_the_folder() {
 fn say_random(peer: &mut Peer, messages: &[(usize, u32, u64)]) {
     peer.say(&hello(2, 8));
     peer.say(&entry(0, "a", "file", 4));
-    peer.say(&entry(1, "d/b", "executable", 4));
+    peer.say(&entry(1, "d/b", "file", 4));
     peer.hear();
     peer.hear();
     for &(kind, id, number) in messages {
         match kind {
             0 => peer.say(&format!(r#"{{"say":"same","id":{id}}}"#)),
-            1 => peer.say(&format!(r#"{{"say":"different","id":{id}}}"#)),
-            2 => peer.say(&format!(r#"{{"say":"abandon","id":{id},"reason":"r"}}"#)),
-            3 => peer.say(r#"{"say":"end"}"#),
-            4..=7 => peer.say(&sent(b"1234").replace("\"id\":0", &format!("\"id\":{id}"))),
-            _ if peer.link.open_uni().is_err() => {}
-            8 => peer.stream(b'F', id, number, b"1234"),
-            _ => peer.stream(b'F', id, 0, &b"123456"[..number as usize]),
+            1..=3 => peer.say(&sum(b"1234").replace("\"id\":0", &format!("\"id\":{id}"))),
+            4 => peer.say(&format!(r#"{{"say":"abandon","id":{id},"reason":"r"}}"#)),
+            5 => peer.say(r#"{"say":"end"}"#),
+            6 | 7 => peer.stream(b'F', id, 0, b"1234", b"1234"),
+            8 => peer.stream(b'F', id, number, b"1234", b"1234"),
+            _ => peer.stream(b'F', id, 0, &b"123456"[..number as usize], b"1234"),
         }
     }
 }

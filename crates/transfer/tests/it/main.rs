@@ -10,7 +10,7 @@ mod session;
 
 use memory_link::MemoryLink;
 use shallop_transfer::protocol::{
-    Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, TransferError, receive, send,
+    Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, Token, TransferError, part_name, receive, send,
 };
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt, path::Path};
 
@@ -27,6 +27,8 @@ shallop_testing::tests! {
         hostile::malformed_messages_are_refused,
         hostile::a_file_of_other_length_or_hash_gets_no_name,
         hostile::a_forbidden_stream_ends_the_session,
+        hostile::digests_of_the_receivers_files_are_not_told,
+        hostile::a_partial_file_belongs_to_the_sender_that_began_it,
         hostile::a_message_out_of_order_ends_the_session,
         hostile::a_file_that_is_abandoned_and_then_sent_is_not_written,
         hostile::a_sender_ends_the_session_with_an_inconsistent_receiver,
@@ -39,6 +41,7 @@ shallop_testing::tests! {
         plain::a_partial_file_of_other_content_is_replaced,
         plain::more_partial_files_than_are_kept_open_are_completed,
         plain::a_file_that_changes_during_the_transfer_is_not_sent,
+        plain::a_small_transfer_arrives_unasked,
         plain::a_partial_file_locked_by_another_transfer_is_left_alone,
         plain::both_sides_report_the_same_progress,
         plain::a_transfer_of_nothing_succeeds,
@@ -58,13 +61,16 @@ struct Run<'a> {
     streams: usize,
     overwrite: bool,
     hidden: bool,
+    /// Transfers of up to this many bytes are sent unasked.
+    push: u64,
+    token: Token,
     /// The link breaks after this many bytes of both directions.
     budget: Option<u64>,
 }
 
 impl<'a> Run<'a> {
     fn new(from: &'a Path, to: &'a Path) -> Self {
-        Self { from, to, streams: 4, overwrite: false, hidden: true, budget: None }
+        Self { from, to, streams: 4, overwrite: false, hidden: true, push: 0, token: token(7), budget: None }
     }
 
     /// Runs over an unbroken link, and asserts that every file has arrived.
@@ -89,10 +95,20 @@ impl<'a> Run<'a> {
             let options =
                 ReceiveOptions { overwrite: self.overwrite, hidden: self.hidden, ..ReceiveOptions::default() };
             let receiver = scope.spawn(move || receive(there, self.to, options, receiving));
-            let sent = send(here, &sources, SendOptions { streams: self.streams }, sending);
+            let options = SendOptions { streams: self.streams, push: self.push, token: Some(self.token) };
+            let sent = send(here, &sources, options, sending);
             (sent, receiver.join().unwrap())
         })
     }
+}
+
+fn token(number: u64) -> Token {
+    format!("{number:032x}").try_into().unwrap()
+}
+
+/// The name of a partial file that [`Run::new`] resumes.
+fn part(name: &str) -> String {
+    part_name(name, token(7))
 }
 
 fn sources(from: &Path) -> SourcePaths {

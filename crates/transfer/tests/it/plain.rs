@@ -1,6 +1,6 @@
 //! Transfers over a link that does not break.
 
-use super::{Numbers, Run, contents, plant, sources};
+use super::{Numbers, Run, contents, part, plant, sources};
 use crate::memory_link::MemoryLink;
 use shallop_transfer::protocol::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Summary, receive, send};
 use std::{path::Path, sync::Mutex};
@@ -76,10 +76,10 @@ pub fn symbolic_links_in_the_receivers_folder_are_not_followed() {
     std::fs::write(from.path().join("d/a"), "a").unwrap();
     std::fs::write(from.path().join("b"), "b").unwrap();
     std::fs::write(from.path().join("c"), "c").unwrap();
-    let link = |name| std::os::unix::fs::symlink(outside.path().join("x"), to.path().join(name)).unwrap();
+    let link = |name: &str| std::os::unix::fs::symlink(outside.path().join("x"), to.path().join(name)).unwrap();
     std::os::unix::fs::symlink(outside.path(), to.path().join("d")).unwrap();
     link("b");
-    link("c.shallop-part");
+    link(&part("c"));
     let summary = run(from.path(), to.path(), true);
     assert_eq!((summary.failed.len(), summary.files), (4, 0), "{:?}", summary.failed);
     assert_eq!(outside.path().read_dir().unwrap().count(), 0);
@@ -89,7 +89,7 @@ pub fn a_partial_file_of_other_content_is_replaced() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for (name, start) in [("right", "0123"), ("wrong", "012x"), ("long", "0123456789abc"), ("all", "0123456789")] {
         std::fs::write(from.path().join(name), "0123456789").unwrap();
-        std::fs::write(to.path().join(format!("{name}.shallop-part")), start).unwrap();
+        std::fs::write(to.path().join(part(name)), start).unwrap();
     }
     let summary = run(from.path(), to.path(), false);
     assert_eq!((summary.files, summary.resumed_bytes, summary.bytes), (4, 14, 26));
@@ -100,7 +100,7 @@ pub fn more_partial_files_than_are_kept_open_are_completed() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for number in 0..100 {
         std::fs::write(from.path().join(format!("{number:03}")), "0123456789").unwrap();
-        std::fs::write(to.path().join(format!("{number:03}.shallop-part")), "01234").unwrap();
+        std::fs::write(to.path().join(part(&format!("{number:03}"))), "01234").unwrap();
     }
     let summary = run(from.path(), to.path(), false);
     assert_eq!((summary.files, summary.failed.len()), (100, 0));
@@ -126,10 +126,29 @@ pub fn a_file_that_changes_during_the_transfer_is_not_sent() {
     assert_eq!(contents(to.path()).len(), 1);
 }
 
+pub fn a_small_transfer_arrives_unasked() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::create_dir(from.path().join("d")).unwrap();
+    for (name, text) in [("same", "1234"), ("other", "1234"), ("d/new", "123"), ("empty", "")] {
+        std::fs::write(from.path().join(name), text).unwrap();
+    }
+    for (name, text) in [("same", "1234"), ("other", "4321")] {
+        std::fs::write(to.path().join(name), text).unwrap();
+    }
+    let run = Run { push: 64, ..Run::new(from.path(), to.path()) };
+    let first = agreed(&run);
+    assert_eq!((first.files, first.bytes, first.skipped, first.folders), (2, 3, 1, 1));
+    assert_eq!(first.failed.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["other"]);
+    assert!(first.failed[0].reason.contains("--overwrite"));
+    let second = agreed(&Run { overwrite: true, ..run });
+    assert_eq!((second.files, second.bytes, second.skipped, second.failed), (1, 4, 3, vec![]));
+    assert!(contents(from.path()) == contents(to.path()));
+}
+
 pub fn a_partial_file_locked_by_another_transfer_is_left_alone() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(from.path().join("a"), "0123456789").unwrap();
-    let other = std::fs::File::create(to.path().join("a.shallop-part")).unwrap();
+    let other = std::fs::File::create(to.path().join(part("a"))).unwrap();
     other.lock().unwrap();
     let summary = run(from.path(), to.path(), false);
     assert!(summary.failed[0].reason.contains("another transfer"), "{:?}", summary.failed);
@@ -161,7 +180,7 @@ impl Progress for Log {
 pub fn both_sides_report_the_same_progress() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(from.path().join("a"), "0123456789").unwrap();
-    std::fs::write(to.path().join("a.shallop-part"), "0123").unwrap();
+    std::fs::write(to.path().join(part("a")), "0123").unwrap();
     let (sending, receiving) = (Log::default(), Log::default());
     let run = Run { streams: 1, ..Run::new(from.path(), to.path()) };
     let (sent, got) = run.run(&sending, &receiving);
