@@ -7,6 +7,7 @@
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use shallop_fuzz::draw;
+use shallop_transfer::limits::Limits;
 use shallop_transfer::protocol::{
     Link, Outgoing, PART_SUFFIX, ReceiveOptions, SendOptions, SourcePaths, Token, receive, send,
 };
@@ -183,7 +184,7 @@ fn run(bytes: &[u8]) -> Result<()> {
         let (peer, told) = script(u, true)?;
         all.extend(told);
         let options = ReceiveOptions { overwrite: u.arbitrary()?, hidden: u.arbitrary()?, ..ReceiveOptions::default() };
-        let _ = receive(&peer, &inside, options, &());
+        let _ = receive(&peer, &inside, options, &Limits::default(), &());
         let around = std::fs::read_dir(PLACE.join("around")).expect("a folder");
         assert_eq!(around.count(), 1, "something was written outside");
         check(&inside, &all);

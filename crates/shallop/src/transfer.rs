@@ -140,6 +140,8 @@ fn receive_from(
         bar.end();
     }
     match served {
+        // A sender of nothing does not end `--once`.
+        Ok(Served::Files(report)) if report.transfer.is_empty() => None,
         Ok(Served::Files(report)) => {
             if messages::is_json() {
                 let from = from.trim_end_matches(": ");

@@ -12,6 +12,7 @@ pub mod class_test;
 pub mod client;
 mod happy_eyeballs;
 pub mod host_address;
+pub mod limits;
 pub mod path_measure;
 pub mod path_verdict;
 pub mod ping;

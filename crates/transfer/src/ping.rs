@@ -38,7 +38,7 @@ const CHUNK: usize = 1 << 18;
 pub fn round_trip(connection: &Connection, limit: Duration) -> Result<Duration, QuicError> {
     let cancel = || connection.close(0, b"no answer to a ping");
     let no_answer = || QuicError::Lost("the peer does not answer pings".to_owned());
-    with_timeout(limit, cancel, || echo(connection)).ok_or_else(no_answer)?
+    with_timeout(limit, cancel, || echo(connection))?.ok_or_else(no_answer)?
 }
 
 fn echo(connection: &Connection) -> Result<Duration, QuicError> {

@@ -10,11 +10,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{net::SocketAddr, path::Path};
 
-use crate::active_senders::ActiveSenders;
+use crate::active_senders::{ActiveSender, ActiveSenders};
 use crate::happy_eyeballs::{self, OTHER_ADDRESS_CHOSEN};
+use crate::limits::Limits;
 use crate::ping;
 use crate::protocol::{
-    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, TransferError,
+    self, Link, Outgoing, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, Token, TransferError,
 };
 
 /// The default UDP port of receivers.
@@ -22,6 +23,9 @@ pub const PORT: u16 = 4_747;
 
 /// The close reason with which a sender ends a successful transfer.
 const DONE: &str = "done";
+
+/// The close reason of a connection for which the receiver has no thread.
+const NO_THREAD: &[u8] = b"the receiver has no thread for this connection";
 
 /// The close reason of a connection that served to test the path and opened no stream.
 pub const TESTED: &[u8] = b"tested";
@@ -108,6 +112,7 @@ impl Drop for SendSession {
 pub struct ReceiveServer {
     endpoint: Endpoint,
     senders: ActiveSenders,
+    limits: Limits,
 }
 
 impl ReceiveServer {
@@ -120,22 +125,32 @@ impl ReceiveServer {
             Some(address) => Endpoint::bind(address, config, tls.clone())?,
             None => Endpoint::bind_everywhere(PORT, config, tls)?,
         };
-        Ok(Self { endpoint, senders: ActiveSenders::default() })
+        Ok(Self { endpoint, senders: ActiveSenders::default(), limits: Limits::default() })
+    }
+
+    /// Replaces the bounds that all transfers share.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
     }
 
     pub fn address(&self) -> SocketAddr {
         self.endpoint.address()
     }
 
-    /// Runs `serve` for each connection in a thread of its own, until the server is closed.
+    /// Runs `serve` for each connection in a thread of its own, until the server is closed. If there is no thread, the
+    /// connection is closed with this reason.
     ///
     /// # Errors
     /// [`QuicError::Failed`] if the endpoint failed.
     pub fn each(&self, serve: impl Fn(Connection) + Sync) -> Result<(), QuicError> {
         std::thread::scope(|scope| {
             while let Some(connection) = self.accept() {
-                let serve = &serve;
-                scope.spawn(move || serve(connection));
+                let (serve, refused) = (&serve, connection.clone());
+                if self.limits.spawn(scope, move || serve(connection)).is_err() {
+                    refused.close(0, NO_THREAD);
+                }
             }
         });
         self.endpoint.failure().map_or(Ok(()), Err)
@@ -153,8 +168,8 @@ impl ReceiveServer {
 
     /// Receives files into a folder, or answers pings. Without a folder, files are refused.
     ///
-    /// An earlier transfer from the same address whose sender no longer answers is ended first, because this connection
-    /// may be the retry of a sender that was killed.
+    /// If this sender needs a file that an earlier transfer of the same sender is writing, and that one no longer
+    /// answers, it is ended: this connection may be the retry of a sender that was killed.
     ///
     /// # Errors
     /// As [`protocol::receive`], or files were sent and there is no folder.
@@ -169,9 +184,10 @@ impl ReceiveServer {
                     ping::answer(send, recv).map_err(QuicError::into_io)?;
                 }
                 (Ok(AnyStream::Uni(stream)), Some(folder)) => {
-                    let _registered = self.senders.register(connection);
-                    let link = QuicLink { first: Mutex::new(Some(stream)), ..QuicLink::new(connection) };
-                    let transfer = protocol::receive(&link, folder, options, progress)?;
+                    let entered = self.senders.enter(connection);
+                    let first = Mutex::new(Some(stream));
+                    let link = QuicLink { first, entered: Some(&entered), ..QuicLink::new(connection) };
+                    let transfer = protocol::receive(&link, folder, options, &self.limits, progress)?;
                     let report = TransferReport::new(connection, transfer);
                     return Ok(Served::Files(Box::new(report)));
                 }
@@ -216,24 +232,26 @@ pub enum Served {
 pub fn receive(
     connection: &Connection, folder: &Path, options: ReceiveOptions, progress: &dyn Progress,
 ) -> Result<TransferReport, TransferError> {
-    let transfer = protocol::receive(&QuicLink::new(connection), folder, options, progress)?;
+    let transfer = protocol::receive(&QuicLink::new(connection), folder, options, &Limits::default(), progress)?;
     Ok(TransferReport::new(connection, transfer))
 }
 
 /// The streams of a QUIC connection as the blocking [`Link`] of a transfer.
-struct QuicLink {
+struct QuicLink<'a> {
     connection: Connection,
     /// A stream of the peer that was accepted before the transfer began.
     first: Mutex<Option<RecvStream>>,
+    /// The entry of a receiver's sender in the registry.
+    entered: Option<&'a ActiveSender<'a>>,
 }
 
-impl QuicLink {
+impl QuicLink<'_> {
     fn new(connection: &Connection) -> Self {
-        Self { connection: connection.clone(), first: Mutex::default() }
+        Self { connection: connection.clone(), first: Mutex::default(), entered: None }
     }
 }
 
-impl Link for QuicLink {
+impl Link for QuicLink<'_> {
     fn open_uni(&self) -> io::Result<Box<dyn Outgoing>> {
         let stream = block_on(self.connection.open_uni()).map_err(QuicError::into_io)?;
         Ok(Box::new(BlockingSend(stream)))
@@ -249,6 +267,14 @@ impl Link for QuicLink {
             Err(QuicError::Closed { reason, .. }) if reason.is_empty() || reason == DONE => Ok(None),
             Err(why) => Err(why.into_io()),
         }
+    }
+
+    fn begins(&self, token: Token) {
+        self.entered.inspect(|entered| entered.set_token(token));
+    }
+
+    fn end_silent(&self) -> bool {
+        self.entered.is_some_and(ActiveSender::end_silent)
     }
 
     fn close(&self, reason: &str) {

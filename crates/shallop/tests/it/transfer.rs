@@ -4,6 +4,8 @@ use crate::support::transfer::{CODE, Listener, Place, Process, RECEIVE_ONCE, one
 use pollster::block_on;
 use shallop_core::BitsPerSec;
 use shallop_quic::{Config, Endpoint, QuicError, Tls, identity::AnyServer};
+use shallop_transfer::client::{Trust, connect};
+use shallop_transfer::protocol::{SendOptions, SourcePaths};
 use std::io::{BufRead, BufReader, Read};
 use std::{fs, process::Command, time::Duration};
 
@@ -64,6 +66,38 @@ fn a_receiver_prints_the_command_line_of_the_sender_and_warns_if_anybody_may_sen
     let (told, warned) = said("receive inbox --anybody --bind 127.0.0.1:47477");
     assert!(told.ends_with("\nshallop send PATH... 127.0.0.1:47477 --anybody"), "{told}");
     assert!(warned.starts_with("warning: anybody who reaches this port may send files"), "{warned}");
+}
+
+#[test]
+fn an_empty_list_does_not_end_receive_once() {
+    let place = Place::new();
+    let receiver = place.receiver(&[]);
+    let to = receiver.address.parse().unwrap();
+    let session = connect(&to, Config::new(BitsPerSec::gbps(1)), &Trust::Code(CODE.parse().unwrap()), None).unwrap();
+    let nothing = session.send(&SourcePaths::default(), SendOptions::default(), &()).unwrap();
+    assert!(nothing.transfer.is_empty());
+    fs::write(place.path("file"), "abc").unwrap();
+    report(&place.send("file", &receiver.address, &["--json"]));
+    assert_eq!(receiver.report(0).0["transfer"]["files"], 1);
+}
+
+#[test]
+fn a_paused_sender_is_not_cut_when_another_begins() {
+    let place = Place::new();
+    let receiver = place.listen(&["receive", "inbox", "--wait", "20ms"]);
+    fs::write(place.path("large"), vec![7; 4_000_000]).unwrap();
+    fs::write(place.path("small"), "abc").unwrap();
+    let slow = ["send", "large", &receiver.address, "--wait", "20ms", "--rate-limit", "20Mbps"];
+    let mut paused = place.start(&slow);
+    assert!(shallop_testing::soon(|| place.part("large") > 0));
+    paused.signal("STOP");
+    let sent = place.send("small", &receiver.address, &[]);
+    // Longer than a sender may take to answer.
+    std::thread::sleep(Duration::from_millis(1_500));
+    paused.signal("CONT");
+    assert_eq!(sent.status.code(), Some(0));
+    let (code, said) = paused.end(Duration::from_secs(30));
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

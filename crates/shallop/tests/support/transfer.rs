@@ -85,8 +85,13 @@ impl Process {
     }
 
     pub fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    /// Sends a signal, such as `STOP`.
+    pub fn signal(&self, name: &str) {
         let mut kill = Command::new("kill");
-        assert!(kill.args(["-INT", &self.0.id().to_string()]).status().unwrap().success());
+        assert!(kill.args([&format!("-{name}"), &self.0.id().to_string()]).status().unwrap().success());
     }
 }
 

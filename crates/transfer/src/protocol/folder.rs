@@ -6,7 +6,8 @@ use rustix::fs::{
     openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::{io::Errno, process::geteuid};
-use std::{fs::File, io, os::fd::OwnedFd, path::Path};
+use std::io::{self, Write};
+use std::{fs::File, os::fd::OwnedFd, path::Path};
 
 /// The suffix of the names of partial files.
 pub const PART_SUFFIX: &str = ".shallop-part";
@@ -138,7 +139,7 @@ impl TargetPath {
 
     /// Locks a partial file, so that no other transfer writes to it.
     fn lock(&self, file: File) -> io::Result<File> {
-        let taken = || io::Error::other("another transfer is writing this file");
+        let taken = || io::Error::new(io::ErrorKind::ResourceBusy, "another transfer is writing this file");
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(taken()),
@@ -205,9 +206,30 @@ impl TargetPath {
     }
 }
 
+/// A partial file that is written, with its hash state.
+pub(crate) struct PartWriter {
+    pub target: TargetPath,
+    pub file: File,
+    pub hasher: blake3::Hasher,
+}
+
+impl PartWriter {
+    /// Appends bytes. A file that the disk has no space for is removed, so that it does not keep the disk full.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Err(why) = self.file.write_all(bytes) {
+            if matches!(why.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                self.target.remove_part()?;
+            }
+            return Err(why);
+        }
+        self.hasher.update(bytes);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{TargetFolder, Token, part_name};
+    use super::{PartWriter, TargetFolder, Token, part_name};
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
     use std::{fs::Permissions, io::Write};
@@ -301,6 +323,18 @@ mod tests {
             assert_eq!(place.create_part(0o644).is_err(), is_refused, "{mode:o}");
             assert_eq!(place.open_part().is_err(), is_refused, "{mode:o}");
         }
+    }
+
+    #[test]
+    fn a_partial_file_that_fills_the_disk_is_removed() {
+        let inside = tempfile::tempdir().unwrap();
+        let target = folder(inside.path()).target("a", true).unwrap().unwrap();
+        target.create_part(0o644).unwrap();
+        // Every write to it fails as on a full disk.
+        let file = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut writer = PartWriter { target, file, hasher: blake3::Hasher::new() };
+        assert_eq!(writer.write(b"x").unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+        assert_eq!(inside.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The connection that a transfer needs: reliable streams, over QUIC or in a test's memory.
 
+use crate::protocol::token::Token;
 use std::io;
 
 /// A connection with reliable unidirectional streams.
@@ -15,6 +16,14 @@ pub trait Link: Send + Sync {
     /// # Errors
     /// The link is lost, or was closed by this side.
     fn accept_uni(&self) -> io::Result<Option<Box<dyn io::Read + Send>>>;
+
+    /// Notes whose transfer this is, before it begins.
+    fn begins(&self, _token: Token) {}
+
+    /// Ends earlier transfers with the token of this one whose sender no longer answers. Returns whether one has ended.
+    fn end_silent(&self) -> bool {
+        false
+    }
 
     /// Closes the link. All calls on both sides that wait for it return, and bytes in transit may be lost.
     fn close(&self, reason: &str);

@@ -174,7 +174,10 @@ fn check_name(name: &str) -> Result<(), &'static str> {
         "." | ".." => Err("leads elsewhere"),
         name if name.len() > MAX_NAME => Err("has too long a name in it"),
         name if name.contains('\0') => Err("has a zero byte in it"),
-        name if name.ends_with(PART_SUFFIX) => Err("is named like the start of an unfinished file"),
+        // File systems may ignore case.
+        name if name.to_uppercase().ends_with(&PART_SUFFIX.to_uppercase()) => {
+            Err("is named like the start of an unfinished file")
+        }
         _ => Ok(()),
     }
 }
@@ -200,7 +203,8 @@ mod tests {
         let long_name = "n".repeat(256);
         let long_path = "n/".repeat(MAX_PATH / 2) + "n";
         let bad = ["", "/", "/a", "a/", "a//b", "..", "../a", "a/..", "a/../b", ".", "a/./b", "a\0b"];
-        let part = ["a.shallop-part", "a.shallop-part/b", &long_name, &long_path];
+        let part =
+            ["a.shallop-part", "a.SHALLOP-PART", "a.\u{17f}hallop-Part", "a.shallop-part/b", &long_name, &long_path];
         for path in bad.into_iter().chain(part) {
             assert!(manifest(&[(path, Kind::File, 1)]).is_err(), "{path:?}");
         }

@@ -95,6 +95,13 @@ pub struct Summary {
     pub failed: Vec<Failure>,
 }
 
+impl Summary {
+    /// Whether the sender's list was empty.
+    pub fn is_empty(&self) -> bool {
+        self.files + self.folders + self.skipped == 0 && self.failed.is_empty()
+    }
+}
+
 /// A file or folder that is not in place at the receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {

@@ -3,7 +3,7 @@
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::entry_states::{EntryStates, OpenPart, RecordStart, lock};
 use crate::protocol::error::TransferError;
-use crate::protocol::folder::{TargetFolder, TargetPath};
+use crate::protocol::folder::{PartWriter, TargetFolder, TargetPath};
 use crate::protocol::link::{Link, closed};
 use crate::protocol::list::read_list;
 use crate::protocol::manifest::{Entry, Kind, Manifest};
@@ -11,10 +11,10 @@ use crate::protocol::message::{Digest, Message, Part};
 use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
 use crate::protocol::record::{Piece, RecordReader};
 use crate::protocol::{CHUNK, pause_if_short};
-use crate::timeout::with_timeout;
+use crate::{limits::Limits, timeout::with_timeout};
 use shallop_quic::tidy;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
@@ -43,6 +43,9 @@ impl Default for ReceiveOptions {
     }
 }
 
+/// Why a link is closed whose transfer gets no thread.
+const NO_THREAD: &str = "the receiver has no thread for this transfer";
+
 /// Why a link is closed whose sender is late.
 const NO_LIST: &str = "its list of files takes too long";
 
@@ -53,16 +56,16 @@ const NO_LIST: &str = "its list of files takes too long";
 /// The folder cannot be opened, the link is lost, the list of entries breaks a rule, or the peer violates the protocol.
 /// Partial files are kept, and a second transfer resumes them.
 pub fn receive(
-    link: &dyn Link, folder: &Path, options: ReceiveOptions, progress: &dyn Progress,
+    link: &dyn Link, folder: &Path, options: ReceiveOptions, limits: &Limits, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
     let started = Instant::now();
-    let received = receive_entries(link, folder, options, progress);
+    let received = receive_entries(link, folder, options, limits, progress);
     link.close(if received.is_ok() { "done" } else { "the transfer has failed" });
     received.map(|summary| Summary { seconds: started.elapsed().as_secs_f64(), ..summary })
 }
 
 fn receive_entries(
-    link: &dyn Link, folder: &Path, options: ReceiveOptions, progress: &dyn Progress,
+    link: &dyn Link, folder: &Path, options: ReceiveOptions, limits: &Limits, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
     let begun = with_timeout(
         options.list_timeout,
@@ -77,6 +80,7 @@ fn receive_entries(
             Ok::<_, TransferError>((heard, control, opened))
         },
     );
+    let begun = begun.inspect_err(|_| link.close(NO_THREAD))?;
     let (heard, mut control, opened) = begun.ok_or_else(|| TransferError::Protocol(NO_LIST.to_owned()))??;
     let (folder, list) = match opened {
         Ok(opened) => opened,
@@ -93,6 +97,7 @@ fn receive_entries(
         }
     };
     progress.total(list.manifest.files(), list.manifest.bytes());
+    link.begins(list.token);
     let states = EntryStates::new(list.manifest.entries().len());
     let receiver = Receiver {
         link,
@@ -100,6 +105,7 @@ fn receive_entries(
         manifest: list.manifest,
         is_pushed: list.is_pushed,
         options,
+        limits,
         progress,
         control: Mutex::new(control),
         states,
@@ -115,6 +121,7 @@ struct Receiver<'a> {
     manifest: Manifest,
     is_pushed: bool,
     options: ReceiveOptions,
+    limits: &'a Limits,
     progress: &'a dyn Progress,
     control: Mutex<ControlWriter>,
     states: EntryStates,
@@ -126,11 +133,15 @@ impl Receiver<'_> {
     fn run(self, mut heard: ControlReader) -> Result<Summary, TransferError> {
         let receiver = &self;
         std::thread::scope(|scope| {
-            let accept = || scope.spawn(|| receiver.accept(scope));
+            let accept = || receiver.spawn(scope, || receiver.accept(scope));
             // Files that were not asked for may arrive once their states are known. Otherwise files arrive meanwhile.
-            let before = (!self.is_pushed).then(accept);
+            if !self.is_pushed {
+                accept();
+            }
             let surveyed = receiver.survey().map_err(TransferError::from);
-            before.unwrap_or_else(accept);
+            if self.is_pushed {
+                accept();
+            }
             if let Err(why) = surveyed.and_then(|()| receiver.listen(&mut heard)) {
                 receiver.fail(why);
             }
@@ -143,9 +154,21 @@ impl Receiver<'_> {
 
     /// Ends the transfer with an error. Only the first error is reported.
     fn fail(&self, why: TransferError) {
+        self.fail_with(why, "the transfer has failed");
+    }
+
+    /// As [`fail`](Self::fail); the sender is told the reason.
+    fn fail_with(&self, why: TransferError, reason: &str) {
         lock(&self.failure).get_or_insert(why);
         self.states.abort();
-        self.link.close("the transfer has failed");
+        self.link.close(reason);
+    }
+
+    /// Starts a thread, or ends the transfer if there is none.
+    fn spawn<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, run: impl FnOnce() + Send + 'scope) {
+        if let Err(why) = self.limits.spawn(scope, run) {
+            self.fail_with(TransferError::Link(io::Error::other(format!("{NO_THREAD}: {why}"))), NO_THREAD);
+        }
     }
 
     /// Creates folders, and tells the sender which files are wanted.
@@ -216,7 +239,7 @@ impl Receiver<'_> {
         if !self.states.may_keep() {
             return Ok(None);
         }
-        let Some(mut file) = target.open_part()? else { return Ok(None) };
+        let Some(mut file) = self.unlocked(|| target.open_part())? else { return Ok(None) };
         let len = file.metadata()?.len();
         if len == 0 || len > entry.size {
             return Ok(None);
@@ -236,6 +259,7 @@ impl Receiver<'_> {
         let mut read = 0;
         while read < count && !self.states.is_aborted() {
             let want = (count - read).min(CHUNK as u64) as usize;
+            let _turn = lock(&self.limits.hashing);
             let got = file.read(&mut buffer[..want])?;
             if got == 0 {
                 break;
@@ -275,15 +299,12 @@ impl Receiver<'_> {
     fn accept<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         while let Ok(Some(stream)) = self.link.accept_uni() {
             self.states.enter();
-            let thread = std::thread::Builder::new().spawn_scoped(scope, || {
+            self.spawn(scope, || {
                 if let Err(why) = self.read_stream(stream) {
                     self.fail(why);
                 }
                 self.states.leave();
             });
-            if let Err(why) = thread {
-                self.fail(TransferError::Link(why));
-            }
         }
         self.states.abort();
     }
@@ -353,7 +374,7 @@ impl Receiver<'_> {
         let (mut file, hasher) = match kept {
             Some(kept) if offset == 0 => (kept.file, blake3::Hasher::new()),
             Some(kept) => (kept.file, kept.hasher),
-            None => (target.create_part(entry.mode)?, blake3::Hasher::new()),
+            None => (self.unlocked(|| target.create_part(entry.mode))?, blake3::Hasher::new()),
         };
         let missing = entry.size.saturating_sub(file.metadata()?.len());
         if target.free_space()? < missing {
@@ -365,6 +386,14 @@ impl Receiver<'_> {
         file.seek(SeekFrom::Start(offset))?;
         lock(&self.summary).resumed_bytes += offset;
         Ok(PartWriter { target, file, hasher })
+    }
+
+    /// Opens a partial file. If an earlier transfer has locked it whose sender no longer answers, that one ends first.
+    fn unlocked<T>(&self, open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        match open() {
+            Err(why) if why.kind() == io::ErrorKind::ResourceBusy && self.link.end_silent() => open(),
+            opened => opened,
+        }
     }
 
     /// Verifies the BLAKE3 of a file, and renames the partial file to its final name.
@@ -447,21 +476,6 @@ impl Receiver<'_> {
             // The partial file is not needed any more. If it stays, it does no harm.
             let _ = target.remove_part();
         }
-    }
-}
-
-/// A partial file that is written, with its hash state.
-struct PartWriter {
-    target: TargetPath,
-    file: File,
-    hasher: blake3::Hasher,
-}
-
-impl PartWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)?;
-        self.hasher.update(bytes);
-        Ok(())
     }
 }
 

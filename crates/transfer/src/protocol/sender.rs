@@ -18,6 +18,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::Instant;
 
 #[derive(Clone, Copy, Debug)]
@@ -123,10 +124,13 @@ impl<'a> Sender<'a> {
         }
         let requests = Mutex::new(requests);
         std::thread::scope(|scope| {
-            for _ in 0..streams.min(manifest.files().max(1) as usize) {
-                scope.spawn(|| self.run_worker(&requests));
+            let start = || Builder::new().spawn_scoped(scope, || self.run_worker(&requests)).map(drop);
+            let mut started = start();
+            for _ in 1..streams.min(manifest.files() as usize) {
+                // Without a further thread fewer files are sent at a time.
+                started = started.and_then(|()| start().or(Ok(())));
             }
-            let heard = self.listen(&give);
+            let heard = started.map_err(TransferError::from).and_then(|()| self.listen(&give));
             // Workers end when the channel is closed.
             drop(give);
             if heard.is_err() {
@@ -160,9 +164,9 @@ impl<'a> Sender<'a> {
                     }
                     let _ = give.send(Request::File(id, part));
                 }
-                Message::Done { id } => self.answered(id, FileOutcome::Moved)?,
-                Message::Same { id } => self.answered(id, FileOutcome::Skipped)?,
-                Message::Failed { id, reason } => self.answered(id, FileOutcome::Failed(tidy(&reason)))?,
+                Message::Done { id } => self.answered(id, &FileOutcome::Moved)?,
+                Message::Same { id } => self.answered(id, &FileOutcome::Skipped)?,
+                Message::Failed { id, reason } => self.answered(id, &FileOutcome::Failed(tidy(&reason)))?,
                 Message::Refuse { reason } => return Err(TransferError::Refused(tidy(&reason))),
                 Message::End if lock(&self.entries).left == 0 => return Ok(()),
                 other => {
@@ -178,13 +182,13 @@ impl<'a> Sender<'a> {
     }
 
     /// Processes the receiver's answer to an entry: `done`, `same`, or `failed` with its reason.
-    fn answered(&self, id: u32, outcome: FileOutcome) -> Result<(), TransferError> {
+    fn answered(&self, id: u32, outcome: &FileOutcome) -> Result<(), TransferError> {
         let unexpected = || TransferError::Protocol(format!("it answers entry {id} out of place"));
         let entry = self.sources.manifest.entry(id).ok_or_else(unexpected)?;
         let mut entries = lock(&self.entries);
         let state = std::mem::replace(&mut entries.states[id as usize], State::Answered);
         let summary = &mut entries.summary;
-        match (&outcome, state, entry.kind.is_file()) {
+        match (outcome, state, entry.kind.is_file()) {
             (FileOutcome::Failed(reason), _, _) if state != State::Answered => {
                 summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
             }
@@ -204,7 +208,7 @@ impl<'a> Sender<'a> {
         entries.left -= 1;
         drop(entries);
         if entry.kind.is_file() {
-            self.progress.file_done(id, entry, &outcome);
+            self.progress.file_done(id, entry, outcome);
         }
         Ok(())
     }
@@ -260,9 +264,10 @@ impl<'a> Sender<'a> {
 
     fn sum(&self, id: u32) -> io::Result<Digest> {
         let entry = self.sources.manifest.entry(id).ok_or(io::ErrorKind::NotFound)?;
-        let mut hasher = blake3::Hasher::new();
-        self.hash(&mut self.sources.open(id)?, entry.size, &mut hasher)?;
-        Ok(Digest(hasher.finalize()))
+        let mut file = self.open(id, entry, None)?;
+        self.hash(&mut file.file, entry.size, &mut file.hasher)?;
+        file.check()?;
+        Ok(Digest(file.hasher.finalize()))
     }
 
     /// Sends the bytes of a file that the receiver lacks.
@@ -413,9 +418,15 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    /// Checks that nobody has written to the file.
-    fn check(&self) -> io::Result<()> {
-        if stamp(&self.file)? == self.before { Ok(()) } else { Err(changed()) }
+    /// Checks that nobody has written to the file, and that it ends after the bytes that were read.
+    fn check(&mut self) -> io::Result<()> {
+        if stamp(&self.file)? != self.before {
+            return Err(changed());
+        }
+        match self.file.read(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(io::Error::other("it has more bytes than its length says, as files in /proc")),
+        }
     }
 }
 

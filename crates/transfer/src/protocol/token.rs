@@ -92,9 +92,9 @@ mod tests {
             // The name of the new file has the process ID, so one of the threads at a time may find it there.
             std::thread::spawn(move || Token::kept_in(&folder).ok())
         });
-        let made: Vec<Token> = threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect();
+        let all: Vec<Token> = threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect();
         let kept = Token::kept_in(&folder).unwrap();
-        assert!(made.iter().all(|token| *token == kept) && kept != Token::random().unwrap());
+        assert!(all.iter().all(|token| *token == kept) && kept != Token::random().unwrap());
         let mode = std::fs::metadata(folder.join("sender-token")).unwrap().permissions().mode();
         assert_eq!((mode & 0o777, std::fs::read_dir(&folder).unwrap().count()), (0o600, 1));
         std::fs::write(folder.join("sender-token"), "").unwrap();

@@ -1,8 +1,11 @@
 //! Peers that violate the protocol.
 
+pub mod bounds;
+
 use super::{Outcome, Run, contents, part, sources};
 use crate::memory_link::MemoryLink;
 use proptest::prelude::{ProptestConfig, prop, proptest};
+use shallop_transfer::limits::Limits;
 use shallop_transfer::protocol::{Link, Outgoing, ReceiveOptions, SendOptions, TransferError, receive, send};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::{path::Path, time::Duration};
@@ -57,7 +60,7 @@ fn record(mark: u8, id: u32, offset: u64, bytes: &[u8], summed: &[u8]) -> Vec<u8
 fn sent_by(to: &Path, options: ReceiveOptions, peer: impl FnOnce(&mut Peer)) -> Outcome {
     let (here, there) = MemoryLink::pair(None);
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(|| receive(&there, to, options, &()));
+        let receiver = scope.spawn(|| receive(&there, to, options, &Limits::default(), &()));
         peer(&mut Peer::new(&here));
         here.close("through");
         receiver.join().unwrap()
@@ -272,7 +275,7 @@ pub fn a_partial_file_belongs_to_the_sender_that_began_it() {
         assert_eq!(peer.hear(), want);
         let mut stream = peer.link.open_uni().unwrap();
         stream.write_all(&record(b'F', 0, 0, b"x", b"")[..18]).unwrap();
-        let there = || contents(to.path()).into_iter().filter_map(|(_, it)| Some(it?.0)).collect::<Vec<_>>();
+        let there = || contents(to.path()).into_values().filter_map(|it| Some(it?.0)).collect::<Vec<_>>();
         while !there().contains(&b"x".to_vec()) {
             std::thread::yield_now();
         }

@@ -9,6 +9,7 @@ mod plain;
 mod session;
 
 use memory_link::MemoryLink;
+use shallop_transfer::limits::Limits;
 use shallop_transfer::protocol::{
     Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, Token, TransferError, part_name, receive, send,
 };
@@ -24,6 +25,10 @@ shallop_testing::tests! {
         hostile::lists_that_break_a_rule_are_refused,
         hostile::a_hidden_file_that_was_refused_is_not_written,
         hostile::a_sender_whose_list_does_not_end_is_closed,
+        hostile::bounds::a_transfer_without_a_thread_ends_without_panic,
+        hostile::bounds::hashing_ends_when_the_peer_leaves,
+        hostile::bounds::a_million_names_take_bounded_time,
+        hostile::bounds::streams_that_are_reset_fail_one_file_each,
         hostile::malformed_messages_are_refused,
         hostile::a_file_of_other_length_or_hash_gets_no_name,
         hostile::a_forbidden_stream_ends_the_session,
@@ -42,10 +47,12 @@ shallop_testing::tests! {
         plain::more_partial_files_than_are_kept_open_are_completed,
         plain::a_file_that_changes_during_the_transfer_is_not_sent,
         plain::a_small_transfer_arrives_unasked,
+        plain::a_file_of_proc_is_not_sent_as_an_empty_one,
         plain::a_partial_file_locked_by_another_transfer_is_left_alone,
         plain::both_sides_report_the_same_progress,
         plain::a_transfer_of_nothing_succeeds,
         session::a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent,
+        session::a_connection_without_a_thread_is_refused_alone,
         session::three_live_senders_of_one_host_all_finish,
     ]
     children: [breaks::transfers_until_killed]
@@ -94,7 +101,7 @@ impl<'a> Run<'a> {
         std::thread::scope(|scope| {
             let options =
                 ReceiveOptions { overwrite: self.overwrite, hidden: self.hidden, ..ReceiveOptions::default() };
-            let receiver = scope.spawn(move || receive(there, self.to, options, receiving));
+            let receiver = scope.spawn(move || receive(there, self.to, options, &Limits::default(), receiving));
             let options = SendOptions { streams: self.streams, push: self.push, token: Some(self.token) };
             let sent = send(here, &sources, options, sending);
             (sent, receiver.join().unwrap())

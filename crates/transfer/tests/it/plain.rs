@@ -2,7 +2,10 @@
 
 use super::{Numbers, Run, contents, part, plant, sources};
 use crate::memory_link::MemoryLink;
-use shallop_transfer::protocol::{Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, Summary, receive, send};
+use shallop_transfer::limits::Limits;
+use shallop_transfer::protocol::{
+    Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, receive, send,
+};
 use std::{path::Path, sync::Mutex};
 
 fn run(from: &Path, to: &Path, overwrite: bool) -> Summary {
@@ -118,7 +121,7 @@ pub fn a_file_that_changes_during_the_transfer_is_not_sent() {
     std::fs::write(from.path().join("grown"), "0123456789a").unwrap();
     let (here, there) = MemoryLink::pair(None);
     let (sent, got) = std::thread::scope(|scope| {
-        let got = scope.spawn(|| receive(&there, to.path(), ReceiveOptions::default(), &()));
+        let got = scope.spawn(|| receive(&there, to.path(), ReceiveOptions::default(), &Limits::default(), &()));
         (send(&here, &sources, SendOptions::default(), &()).unwrap(), got.join().unwrap().unwrap())
     });
     assert_eq!((sent.files, sent.failed.len(), got.files, got.failed.len()), (1, 2, 1, 2));
@@ -143,6 +146,24 @@ pub fn a_small_transfer_arrives_unasked() {
     let second = agreed(&Run { overwrite: true, ..run });
     assert_eq!((second.files, second.bytes, second.skipped, second.failed), (1, 4, 3, vec![]));
     assert!(contents(from.path()) == contents(to.path()));
+}
+
+pub fn a_file_of_proc_is_not_sent_as_an_empty_one() {
+    let to = tempfile::tempdir().unwrap();
+    let sources = SourcePaths::collect(&["/proc/self/status".into()]).unwrap();
+    for (push, is_there) in [(0, false), (64, false), (0, true)] {
+        if is_there {
+            std::fs::write(to.path().join("status"), "").unwrap();
+        }
+        let (here, there) = MemoryLink::pair(None);
+        let options = SendOptions { push, ..SendOptions::default() };
+        let sent = std::thread::scope(|scope| {
+            scope.spawn(|| receive(&there, to.path(), ReceiveOptions::default(), &Limits::default(), &()));
+            send(&here, &sources, options, &()).unwrap()
+        });
+        assert_eq!((sent.files, sent.skipped, sent.failed.len()), (0, 0, 1), "{push} {is_there}");
+        assert!(sent.failed[0].reason.contains("as files in /proc"), "{sent:?}");
+    }
 }
 
 pub fn a_partial_file_locked_by_another_transfer_is_left_alone() {

@@ -2,6 +2,7 @@
 
 use shallop_core::BitsPerSec;
 use shallop_quic::{Config, Tls, code::Code, identity::SERVER_NAME};
+use shallop_transfer::limits::Limits;
 use shallop_transfer::protocol::{ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, SendSession, Served, receive};
 use std::fs;
@@ -56,6 +57,37 @@ pub fn a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent() {
     assert_eq!((second.transfer.files, second.transfer.skipped), (0, 3));
     assert!(first.credits.data_packets > 3_000_000 / 1_408, "{first:?}");
     assert!(first.credits.without_credit * 200 <= first.credits.data_packets, "{first:?}");
+}
+
+pub fn a_connection_without_a_thread_is_refused_alone() {
+    let config = config(100);
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(from.path().join("a"), vec![7; 300_000]).unwrap();
+    let sources = SourcePaths::collect(&[from.path().join("a")]).unwrap();
+    let (server, code) = bind(config);
+    // A connection, the thread that accepts its streams, and one of a stream.
+    let server = server.with_limits(Limits::of_threads(3));
+    let address = server.address();
+    let send = || {
+        let tls = Tls::client_with(code.clone());
+        let session = SendSession::connect(&[address], SERVER_NAME, config, &tls).map_err(|why| why.to_string())?;
+        session.send(&sources, SendOptions::default(), &()).map_err(|why| why.to_string())
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let serve = |connection| _ = server.serve(&connection, Some(to.path()), ReceiveOptions::default(), &());
+            server.each(serve).unwrap();
+        });
+        let idle = [(); 3].map(|()| connect(address, config, &code));
+        let refused = send();
+        drop(idle);
+        // The threads of the connections that left are free again.
+        let is_sent = shallop_testing::soon(|| send().is_ok());
+        server.close();
+        let why = refused.unwrap_err();
+        assert!(why.contains("the receiver has no thread for this connection"), "{why}");
+        assert!(is_sent);
+    });
 }
 
 pub fn three_live_senders_of_one_host_all_finish() {
