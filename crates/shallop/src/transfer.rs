@@ -10,7 +10,7 @@ use crate::transfer_stats;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::{Bytes, Span};
-use shallop_quic::{Config, Connection, Fallback, SendMode};
+use shallop_quic::{Config, Connection, Fallback, SendMode, Unscheduled};
 use shallop_transfer::plain_trial::TrialResult;
 use shallop_transfer::protocol::{
     Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths, Token,
@@ -38,6 +38,10 @@ const ANSWERS: &str = "The few messages of this end left";
 /// The warning of a receiver with `--anybody`.
 const ANYBODY: &str = "warning: anybody who reaches this port may send files into this folder.\n";
 
+/// What leaves before the first credit without `--unscheduled`: ten full packets, as in TCP (RFC 6928), which hold a
+/// list and 8 KiB of files, or the answers to them.
+const FIRST_FLIGHT: Unscheduled = Unscheduled { burst: Bytes::new(10 * 1_538), until_first_data: true };
+
 /// Makes the QUIC configuration from these network options.
 pub fn config_of(network: NetworkOptions) -> Result<Config> {
     Config::in_network(network.rate_limit, network.wait)
@@ -53,12 +57,14 @@ fn duration(of: Span) -> Duration {
 fn config(sending: &SendingOptions) -> Result<Config> {
     let config = config_of(sending.network)?;
     let config = if sending.law == LawName::Paper { config.as_in_paper() } else { config };
+    let is_given = sending.network.unscheduled.is_some();
     Ok(Config {
         credits: !sending.without_credits,
         fallback: sending.fallback.into(),
         segments: sending.segments,
         batch: sending.batch,
         over_provision: config.over_provision || sending.over_provision,
+        unscheduled: if is_given { config.unscheduled } else { Some(FIRST_FLIGHT) },
         ..config
     })
 }

@@ -34,8 +34,8 @@ pub struct NetworkOptions {
     /// longer time of both ends counts
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub wait: Span,
-    /// Send up to this many bytes of a connection before the first credit, at --rate-limit (Aeolus). Use it only if
-    /// switches drop such data first
+    /// Send up to this many bytes of a connection before the first credit, at --rate-limit (Aeolus); default: ten
+    /// packets with `send` and `receive`, none with `ping`. Use more only if switches drop such data first
     #[arg(long, value_name = "BYTES")]
     pub unscheduled: Option<Bytes>,
 }

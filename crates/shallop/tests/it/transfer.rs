@@ -82,6 +82,18 @@ fn an_empty_list_does_not_end_receive_once() {
 }
 
 #[test]
+fn a_small_file_waits_for_no_credit() {
+    let place = Place::new();
+    fs::write(place.path("small"), "abc").unwrap();
+    // The credits of both ends are good after 5 s.
+    let receiver = place.listen(&["receive", "inbox", "--wait", "5s"]);
+    let sent = report(&place.output(&["send", "small", &receiver.address, "--wait", "5s", "--json"]));
+    assert_eq!((&sent["transfer"]["files"], &sent["credits"]["data_packets"]), (&1.into(), &0.into()), "{sent}");
+    assert!(sent["transfer"]["seconds"].as_f64().unwrap() < 4.0, "{sent}");
+    assert_eq!(fs::read(place.path("inbox/small")).unwrap(), b"abc");
+}
+
+#[test]
 fn a_paused_sender_is_not_cut_when_another_begins() {
     let place = Place::new();
     let receiver = place.listen(&["receive", "inbox", "--wait", "20ms"]);

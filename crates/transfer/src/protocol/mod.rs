@@ -9,7 +9,7 @@
 //!    token began, if there is one. If it has a complete file of that name, it sends `ask` first. The sender answers
 //!    `sum`, the BLAKE3 of its file, and the receiver compares: it never tells a digest of a complete file. A sender
 //!    that cannot send a file says `abandon`.
-//! 3. The sender sends each wanted file as a record on a stream ([`record`]): from the end of the partial file if that
+//! 3. The sender sends each wanted file as a record on a stream (`record.rs`): from the end of the partial file if that
 //!    is the begin of the file, else from 0. Files of up to 256 KiB share the streams of their senders' threads, larger
 //!    ones have a stream each.
 //! 4. For each entry the receiver sends `done`, `same` or `failed`. After the last one it sends `end`, and the sender

@@ -235,6 +235,10 @@ impl<'a> Sender<'a> {
     fn run_worker(&self, requests: &Mutex<mpsc::Receiver<Request>>) {
         let mut shared = None;
         while let Some(request) = next_request(requests, &mut shared) {
+            if self.is_long(&request) {
+                // Small files need not wait for a large one. If the link is lost, the next use reports it.
+                let _ = shared.as_mut().map(Write::flush);
+            }
             let done = match request {
                 Request::Sum(id) => match self.sum(id) {
                     Ok(sum) => {
@@ -251,6 +255,12 @@ impl<'a> Sender<'a> {
         }
         // All files are answered, so an error does not matter.
         let _ = shared.and_then(|stream| stream.into_inner().ok()).map(Outgoing::finish);
+    }
+
+    /// Whether a request takes longer than a small file.
+    fn is_long(&self, request: &Request) -> bool {
+        let (Request::Sum(id) | Request::File(id, _)) = request;
+        self.sources.manifest.entry(*id).is_some_and(|entry| entry.size > CHUNK as u64)
     }
 
     fn say(&self, message: &Message) -> io::Result<()> {
