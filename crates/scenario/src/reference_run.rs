@@ -77,39 +77,8 @@ impl Case {
     }
 }
 
-/// The keys that all benchmark scenarios share. The duration is replaced by the wanted one.
-const COMMON: &str = r#"
-seed = 1
-duration = "5s"
-sample = "10ms"
-stack = "ns2"
-"#;
-/// The dumbbell as TOML, without [`COMMON`]. `plan` sets the number of flows and the duration.
-const TEXT: &str = r#"
-title = "Flows without end into 10 Gb/s"
-topology = { kind = "dumbbell", senders = 20, rate = "10Gbps", delay = "10ms", sender_delay = "0ms..20ms" }
-switch.default.buffer = "20KB/Gbps"
-scheme = [{ transport = "cubic" }, { transport = "expresspass" }, { transport = "flashpass" }]
-group = [{ name = "all", start = "0ms..100ms" }]
-"#;
-
-const LEAF_SPINE: &str = r#"
-title = "Flows without end between 128 hosts"
-nic = "fifo"
-nic_buffer = "10MB"
-topology.kind = "leaf-spine"
-topology.spines = 8
-topology.leaves = 8
-topology.hosts = 16
-topology.rate = "100Gbps"
-topology.delay = "1us"
-topology.access_delay = "19us"
-topology.mtu = "9000B"
-switch.default = { MEMORY, mark = { above = "720KB" } }
-scheme = [{ transport = "dctcp" }]
-group = [{ name = "all", from = "hosts", to = "hosts", pattern = "permutation", flows = 256, start = "0us..100us" }]
-"#;
-
+const DUMBBELL: &str = include_str!("reference_run/dumbbell.toml");
+const LEAF_SPINE: &str = include_str!("reference_run/leaf-spine.toml");
 /// The switch key for shared memory, as in the simulations of BCC.
 const SHARED: &str = r#"shared = { size = "3146KB", private = "131KB", ports = 8, alpha = 4 }"#;
 /// The switch key for private buffers, each as large as a queue could become in the shared memory.
@@ -121,12 +90,12 @@ const OWN: &str = r#"buffer = "2648KB""#;
 /// If there are more flows than a scenario may have.
 pub fn plan(flows: usize, duration: Span) -> Result<Plan, Problem> {
     let set = [("topology.senders", flows.to_string()), ("duration", duration.to_string())];
-    filled(TEXT, set.into_iter())
+    filled(DUMBBELL, set.into_iter())
 }
 
 fn filled(text: &str, set: impl Iterator<Item = (&'static str, String)>) -> Result<Plan, Problem> {
     let set = set.map(|(key, value)| (key.to_owned(), value)).collect();
-    let study = read(&format!("{COMMON}{text}"), &Options { set, ..Options::default() })?;
+    let study = read(text, &Options { set, ..Options::default() })?;
     Ok(study.points[0].plan.clone())
 }
 

@@ -1,15 +1,13 @@
 //! Scenarios that `shallop new` writes: a commented text for a chosen network, transports and traffic, which
-//! [`crate::read`] accepts without changes. The networks are in `template/parts.rs`.
-
-mod parts;
+//! [`crate::read`] accepts without changes. The networks are in `template/topologies.toml`.
 
 use crate::{import, topology::TOPOLOGY};
-use parts::TOPOLOGIES;
+use serde::Deserialize;
 use shallop_control::{Marking, any as window};
 use shallop_core::Span;
 use shallop_options::SectionKind;
 use shallop_plan::{bounds::DAY, files::Files, plan::Transport, transport::Configured};
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 /// One choice of `shallop new`: a network, a transport or a kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +23,32 @@ impl From<SectionKind> for Item {
     }
 }
 
+/// What depends on the kind of the network; the fields are explained in `template/topologies.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopologyTemplate {
+    kind: String,
+    text: String,
+    #[serde(default = "any_hosts")]
+    ends: String,
+    long: Option<String>,
+    links: String,
+    at_once: u32,
+}
+
+fn any_hosts() -> String {
+    commented("from = \"hosts\"", "a set of hosts, or a list of names") + "to = \"hosts\"\n"
+}
+
+fn topology_templates() -> Vec<TopologyTemplate> {
+    let mut all: BTreeMap<String, Vec<TopologyTemplate>> =
+        toml::from_str(include_str!("template/topologies.toml")).expect("tests write scenarios of all networks");
+    all.remove("topology").unwrap_or_default()
+}
+
 /// The networks to choose from, by the `kind` of `[topology]`. "file" requires [`Choice::network`].
 pub fn topologies() -> Vec<Item> {
-    let known = TOPOLOGIES.iter().filter_map(|shape| TOPOLOGY.named(shape.kind));
+    let known = topology_templates().into_iter().filter_map(|shape| TOPOLOGY.named(&shape.kind));
     known.map(Item::from).collect()
 }
 
@@ -101,7 +122,7 @@ fn duration(usual: Span, step: Span, trips: Span) -> String {
 /// # Errors
 /// The name that is none of those that can be chosen, or what is missing.
 pub fn write(choice: &Choice) -> Result<String, String> {
-    let Some(shape) = TOPOLOGIES.iter().find(|shape| shape.kind == choice.topology) else {
+    let Some(shape) = topology_templates().into_iter().find(|shape| shape.kind == choice.topology) else {
         return Err(format!("there is no topology \"{}\"", choice.topology));
     };
     let Some(traffic) = traffics().iter().find(|item| item.name == choice.traffic) else {
@@ -119,8 +140,8 @@ pub fn write(choice: &Choice) -> Result<String, String> {
     if schemes.is_empty() {
         return Err("a scenario needs a transport".to_owned());
     }
-    let mut topology = shape.text.to_owned();
-    match (&choice.network, shape.kind) {
+    let mut topology = shape.text.clone();
+    match (&choice.network, shape.kind.as_str()) {
         (Some(file), "file") => topology = topology.replace("NETWORK", &quoted(file)),
         (None, "file") => return Err("the topology \"file\" needs a network file".to_owned()),
         (Some(_), _) => return Err("only the topology \"file\" reads a network file".to_owned()),
@@ -129,7 +150,7 @@ pub fn write(choice: &Choice) -> Result<String, String> {
     let marks = window::Config::kinds()
         .filter(|kind| kind.marking != Marking::Off)
         .any(|kind| choice.transports.iter().any(|name| name == kind.name));
-    let mut text = head(shape.kind, traffic, choice.longest_rtt);
+    let mut text = head(&shape.kind, traffic, choice.longest_rtt);
     let _ = write!(text, "\n[topology]\n{topology}\n[switch.default]\n{}", switch(choice, marks));
     for name in &choice.switches {
         let _ = write!(text, "\n[switch.{}]\n{}", quoted(name), switch(choice, marks));
@@ -139,7 +160,7 @@ pub fn write(choice: &Choice) -> Result<String, String> {
         text += &commented("small = \"100KB\"", "completion times are told apart by size: up to this, and more");
     }
     text += &schemes;
-    text += &group(shape, traffic, choice.load);
+    text += &group(&shape, traffic, choice.load);
     text += &quick(traffic, choice.longest_rtt);
     Ok(text)
 }
@@ -186,12 +207,12 @@ fn options(transport: &str) -> String {
     }
 }
 
-fn group(shape: &parts::TopologyTemplate, traffic: &Item, load: f64) -> String {
+fn group(shape: &TopologyTemplate, traffic: &Item, load: f64) -> String {
     let mut text =
         format!("\n[[group]]\n{}{}", commented("name = \"all\"", "some traffic; there may be more groups"), shape.ends);
     match traffic.name {
         "long" => {
-            if let Some(pattern) = shape.long {
+            if let Some(pattern) = &shape.long {
                 text += &commented(&format!("pattern = \"{pattern}\""), "who sends to whom");
             }
             text += &commented("start = \"0s..200ms\"", "flows start at random in this time");

@@ -99,6 +99,11 @@ fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
 }
 
 #[test]
+fn what_a_scheme_cannot_set_is_refused() {
+    check(include_str!("../../../measure/tests/it/scenarios/scheme_settings.toml"), "scheme settings");
+}
+
+#[test]
 fn what_is_wrong_with_a_mix_is_said() {
     check(include_str!("../../../measure/tests/it/scenarios/mixed.toml"), "mixes");
 }
