@@ -2,7 +2,6 @@
 
 use crate::support::{self, study};
 use shallop_measure::outcome::Outcome;
-use shallop_scenario::{Options, Problem, read};
 
 /// One flow, and twenty more after half a second.
 const CAMPUS: &str = include_str!("scenarios/campus.toml");
@@ -58,43 +57,6 @@ fn sets_of_links_stand_for_their_ports() {
     assert_eq!(sets, ports);
 }
 
-fn problem(text: &str) -> Problem {
-    match read(text, &Options::default()) {
-        Ok(_) => panic!("this was read:\n{text}"),
-        Err(problem) => problem,
-    }
-}
-
-#[test]
-fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
-    let right = "clean = { decrease = \"alpha\" }";
-    let cases: &[(&str, &[&str])] = &[
-        ("clean = { decrese = \"half\" }", &["`clean` in [[scheme]] \"clean\"", "did you mean \"decrease\""]),
-        ("clean = { decrease = \"third\" }", &["decrease", "\"alpha\"", "\"half\""]),
-        ("clean = { increase = \"linear\" }", &["increase", "\"cubic\"", "\"root\""]),
-        ("clean = { preset = \"paper\" }", &["preset", "\"clean-paper\""]),
-        ("clean = { gain = 0.3 }", &["0.3 is no power of one half", "1/1024"]),
-        ("clean = { scale = 5 }", &["scale", "out of range"]),
-        ("clean = { initial_window = 1 }", &["less than the least, 2"]),
-        ("clean = { idle = \"0s\" }", &["idle", "out of range"]),
-        ("clean = { edges = [\"cloud0>cor\"] }", &["no set of links \"cloud0>cor\"", "cloud0>core"]),
-        ("clean = { edges = [\"core>cloud0\"] }", &["leads to a host", "from outside"]),
-        ("clean = { last_hop = [\"ap0h0>air0\"] }", &["leads from a host", "to receivers"]),
-        ("clean = true", &["should be a table"]),
-    ];
-    for (wrong, words) in cases {
-        let text = CAMPUS.replace(right, wrong);
-        let problem = problem(&text);
-        let span = problem.span.clone().unwrap_or_else(|| panic!("{wrong}: no place"));
-        let line = |at: usize| text[..at].matches('\n').count();
-        assert_eq!(line(span.start), line(text.find(wrong).unwrap()), "{wrong}: {problem:?}");
-        let said = format!("{} {}", problem.message(), problem.help);
-        for word in *words {
-            assert!(said.contains(word), "{wrong}: \"{word}\" is not said in: {said}");
-        }
-    }
-}
-
 #[test]
 fn the_preset_of_the_paper_gives_way_to_keys() {
     for (with, validate) in
@@ -103,26 +65,4 @@ fn the_preset_of_the_paper_gives_way_to_keys() {
         let schemes = &study(&CAMPUS.replace("decrease = \"alpha\"", with)).points[0].plan.schemes;
         assert_eq!(schemes[2].clean.as_ref().unwrap().config.validate, validate, "{with}");
     }
-}
-
-#[test]
-fn a_proxy_belongs_to_a_scheme_of_tcp_on_a_network_that_has_a_place_for_it() {
-    let dumbbell = r#"
-title = "nowhere"
-duration = "1s"
-topology = { kind = "dumbbell", senders = 2, rate = "1Gbps", delay = "2ms" }
-group = [{ name = "all" }]
-scheme = [{ transport = "cubic", clean = {} }]
-"#;
-    let said = |text: &str| {
-        let problem = problem(text);
-        format!("{} {}", problem.message(), problem.help)
-    };
-    let lacks = said(dumbbell);
-    assert!(lacks.contains("lacks the key `edges`") && lacks.contains("campus"), "{lacks}");
-    let credits = said(&dumbbell.replace("cubic", "expresspass"));
-    assert!(credits.contains("unknown key `clean`"), "{credits}");
-    let own =
-        said(&CAMPUS.replace("name = \"long\"", "name = \"long\"\ntransport = { transport = \"cubic\", clean = {} }"));
-    assert!(own.contains("the same for all groups"), "{own}");
 }

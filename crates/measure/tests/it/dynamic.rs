@@ -139,29 +139,10 @@ fn a_trace_says_who_sends_what_to_whom_and_when() {
 }
 
 #[test]
-fn what_is_wrong_with_traffic_is_told_with_its_place() {
-    let wrong = |group: &str, files: &[(&str, &str)]| study(group, files).unwrap_err().message();
+fn what_is_wrong_with_a_trace_is_told_with_its_line() {
     let broken = TRACE.replace("s3", "s9");
-    let message = wrong("trace = \"flows.csv\"", &[("flows.csv", &broken)]);
+    let message = study("trace = \"flows.csv\"", &[("flows.csv", &broken)]).unwrap_err().message();
     assert!(message.contains("line 3") && message.contains("s9"), "{message}");
-    let cases = [
-        ("trace = \"no.csv\"", "no.csv"),
-        ("sizes = \"no-table\"", "no-table"),
-        ("trace = \"x\"\nflows = 3", "the trace says"),
-        ("arrivals = { load = 0.5 }\nflows = 3", "without end"),
-        ("size = \"1KB\"\narrivals = { load = 0.5, of = \"wan\" }\nflows = 3", "wan"),
-        ("size = \"1KB\"\narrivals = { per_second = 1, every = \"1s\" }\nflows = 3", "as well"),
-        ("size = \"1KB\"\narrivals = { per_second = 1 }", "lacks the key `flows`"),
-        ("size = \"1KB\"\narrivals = { per_second = 1, on = \"1s\" }\nflows = 3", "`off`"),
-        ("size = \"1KB\"\nsizes = \"wan\"", "as well"),
-        ("size = \"1KB\"\nwarm_up = 3\ncool_down = 1", "leaves none"),
-        ("at_once = 3", "belongs to pattern"),
-        ("pattern = \"matrix\"", "lacks the key `matrix`"),
-    ];
-    for (group, part) in cases {
-        let message = wrong(group, &[]);
-        assert!(message.contains(part), "{group}: {message}");
-    }
 }
 
 #[test]

@@ -146,18 +146,3 @@ fn a_group_says_its_transport_with_the_keys_of_a_scheme_and_set_reaches_them() {
     let transport = study.points[0].plan.groups[1].transport.clone();
     assert_eq!(transport.map(|t| t.transport), Some(scheme("newreno").transport));
 }
-
-#[test]
-fn what_is_wrong_with_a_mix_is_said() {
-    let cases = [
-        ("stack = \"ns2\"", "epochs = 3", "epochs"),
-        ("transport = \"cubic\"", "transport = \"qubic\"", "unknown `transport`"),
-        ("transport = \"cubic\", stack = \"ns2\"", "transport = \"expresspass\"", "both send credits"),
-        ("legacy_weight = 2, ", "", "no queue to share with"),
-        ("legacy_weight = 2", "legacy_weight = 2, buffer = \"2pkt\"", "holds no frame"),
-    ];
-    for (from, to, says) in cases {
-        let problem = read(&TEXT.replacen(from, to, 1), &Options::default()).err().unwrap();
-        assert!(problem.message().contains(says), "{problem:?}");
-    }
-}

@@ -6,6 +6,7 @@ use shallop_plan::files::FilesInMemory;
 use shallop_plan::{ResolvedRun, Study, warn};
 use shallop_scenario::{Options, Problem, read};
 use std::sync::Arc;
+use toml::Value;
 
 /// A dumbbell with two senders at 100 Mb/s, with these keys, this scheme and this group.
 fn text(top: &str, switch: &str, scheme: &str, group: &str) -> String {
@@ -40,12 +41,6 @@ fn warning(text: &str) -> String {
     after[0].clone()
 }
 
-/// The place in the text and the message of the error.
-fn refused(text: &str) -> (String, String) {
-    let problem = try_study(text).unwrap_err();
-    (text[problem.span.clone().unwrap()].to_owned(), problem.message())
-}
-
 #[test]
 fn rows_of_a_trace_that_start_after_the_run_are_counted() {
     let text = text("", "", "cubic", "trace = \"late.csv\"");
@@ -63,26 +58,6 @@ fn rows_of_a_trace_that_start_after_the_run_are_counted() {
 }
 
 #[test]
-fn a_trace_that_offers_a_link_more_than_it_carries_is_warned_of() {
-    let (before, _) = warnings(&text("", "", "cubic", "trace = \"heavy.csv\""));
-    assert_eq!(before.len(), 1, "{before:?}");
-    assert!(before[0].contains("2.40 times its 100Mbps"), "{before:?}");
-    // Random arrivals beside it are judged by themselves.
-    let beside = "trace = \"heavy.csv\"\n[[group]]\nname = \"people\"\nflows = 5\nsize = \"1KB\"\n\
-                  arrivals = { per_second = 100 }";
-    let (before, _) = warnings(&text("", "", "cubic", beside));
-    assert!(before.iter().any(|one| one.contains("2.41 times its 100Mbps")), "{before:?}");
-}
-
-#[test]
-fn a_trace_whose_rows_are_all_late_is_refused_at_its_first_row() {
-    let (place, message) = refused(&text("", "", "cubic", "trace = \"never.csv\""));
-    assert_eq!(place, "\"never.csv\"");
-    assert!(message.contains("never.csv, line 3, column start"), "{message}");
-    assert!(message.contains("starts at 200ms, and the run ends at 200ms"), "{message}");
-}
-
-#[test]
 fn flows_that_the_duration_leaves_out_are_counted() {
     let group = "flows = 2000\nsize = \"10KB\"\narrivals = { per_second = 200 }";
     let said = warning(&text("", "", "cubic", group));
@@ -92,132 +67,36 @@ fn flows_that_the_duration_leaves_out_are_counted() {
     assert!(said.ends_with("; on average the last starts at 10.000 s"), "{said}");
 }
 
-#[test]
-fn a_run_that_ends_because_all_counted_flows_are_complete_leaves_nothing_out() {
-    let group = "flows = 30\ncool_down = 20\nsize = \"1KB\"\narrivals = { per_second = 400 }";
-    let (_, after) = warnings(&text("", "", "cubic", group));
-    assert!(after.is_empty(), "{after:?}");
+/// Whether there are as many warnings as texts, each with the words of its text, between which stands " | ".
+fn fit(found: &[String], texts: &Value) -> bool {
+    let texts = texts.as_array().unwrap();
+    let has = |(one, text): (&String, &Value)| text.as_str().unwrap().split(" | ").all(|words| one.contains(words));
+    found.len() == texts.len() && found.iter().zip(texts).all(has)
 }
 
 #[test]
-fn packets_beyond_the_limit_of_a_capture_are_counted() {
-    let top = "capture = [\"bottleneck\"]\ncapture_limit = 10";
-    let (before, after) = warnings(&text(top, "", "cubic", ""));
-    assert!(before.is_empty() && after.len() == 1, "{before:?} {after:?}");
-    assert!(after[0].contains("the first 10 packets, until "), "{after:?}");
-    assert!(after[0].contains("more were not captured: `capture_limit` is 10"), "{after:?}");
-    let (_, enough) = warnings(&text("capture = [\"bottleneck\"]", "", "cubic", ""));
-    assert!(enough.is_empty(), "{enough:?}");
-}
-
-#[test]
-fn a_flow_that_starves_its_equals_is_told() {
-    // Perfect time and a tiny buffer lock flows out: all but one of them lose every packet that they send.
-    let scenario = |jitter: &str| filled(include_str!("scenarios/lockout.toml"), &[("jitter", jitter)]);
-    let (_, locked) = warnings(&scenario("0s"));
-    assert_eq!(locked.len(), 1, "{locked:?}");
-    assert!(locked[0].starts_with("one flow of group \"all\" has "), "{locked:?}");
-    assert!(locked[0].contains("20 flows got in the last second (Jain's index 0.0"), "{locked:?}");
-    let (_, fair) = warnings(&scenario("12us"));
-    assert!(fair.is_empty(), "{fair:?}");
-}
-
-#[test]
-fn a_threshold_at_the_buffer_or_above_never_marks() {
-    for (above, warned) in [("20KB", true), ("19KB", false), ("30pkt", true)] {
-        let switch = format!("buffer = \"20KB\"\nmark.above = \"{above}\"");
-        let (before, after) = warnings(&text("", &switch, "dctcp", ""));
-        assert_eq!(before, after);
-        assert_eq!(after.len(), usize::from(warned), "{above}: {after:?}");
-        if warned {
-            assert!(after[0].contains("switch \"default\" at 100Mbps never marks"), "{after:?}");
-            assert!(after[0].contains("is not below the 20KB that its queue may hold"), "{after:?}");
+fn plans_and_runs_warn_as_the_table_says() {
+    let table: toml::Table = include_str!("scenarios/warnings.toml").parse().unwrap();
+    for case in table["case"].as_array().unwrap() {
+        let word = |key: &str, default| case.get(key).map_or(default, |value| value.as_str().unwrap());
+        let text = match word("file", "") {
+            "" => text(word("top", ""), word("switch", ""), word("scheme", "cubic"), word("group", "")),
+            "lockout" => filled(include_str!("scenarios/lockout.toml"), &[("jitter", word("jitter", ""))]),
+            _ => include_str!("scenarios/two_switches.toml").replace("\"dctcp\"", word("scheme", "\"dctcp\"")),
+        };
+        if let Some(refused) = case.get("refused") {
+            let problem = try_study(&text).unwrap_err();
+            assert_eq!(&text[problem.span.clone().unwrap()], word("place", ""), "{case}");
+            assert!(fit(&[problem.message()], refused), "{case}: {problem:?}");
+            continue;
         }
-        let (before, after) = warnings(&text("", &switch, "cubic", ""));
-        assert!(before.is_empty() && after.is_empty(), "cubic ignores marks: {after:?}");
+        let (before, after) = warnings(&text);
+        let (plan, run) = (case.get("plan").or(case.get("both")), case.get("run").or(case.get("both")));
+        assert!(plan.is_some() || run.is_some(), "{case}");
+        assert!(plan.is_none_or(|texts| fit(&before, texts)), "{case}: {before:?}");
+        assert!(run.is_none_or(|texts| fit(&after, texts)), "{case}: {after:?}");
+        assert!(case.get("both").is_none() || before == after, "{case}: {before:?}, {after:?}");
     }
-}
-
-#[test]
-fn rules_of_drops_and_token_buckets_that_never_act_are_named() {
-    let with = |rule: &str| text("", &format!("buffer = \"20KB\"\n{rule}"), "cubic", "");
-    for (rule, words) in [
-        ("drop.above = \"20KB\"", "never drops before it is full: its threshold, 20KB, is not below the 20KB"),
-        (
-            "policer = { rate = \"100Mbps\", burst = \"9KB\" }",
-            "the policer of switch \"default\", 100Mbps, does nothing",
-        ),
-    ] {
-        let said = warning(&with(rule));
-        assert!(said.contains(words), "{said}");
-    }
-    for rule in ["drop.above = \"19KB\"", "shaper = { rate = \"99Mbps\", burst = \"9KB\" }"] {
-        let (before, _) = warnings(&with(rule));
-        assert!(before.is_empty(), "{before:?}");
-    }
-}
-
-#[test]
-fn who_relies_on_marks_is_warned_of_a_discipline_that_hardly_makes_any() {
-    for aqm in ["codel", "fq-codel"] {
-        let key = aqm.replace('-', "_");
-        let bare = format!("buffer = \"2.5MB\"\naqm = \"{aqm}\"");
-        let said = warning(&text("", &bare, "dctcp", ""));
-        assert!(said.contains("dctcp needs a mark on every packet above a threshold"), "{said}");
-        assert!(said.contains("`ce_threshold`"), "{said}");
-        let (_, classic) = warnings(&text("", &bare, "cubic", ""));
-        assert!(classic.is_empty(), "{classic:?}");
-        let threshold = format!("{bare}\n{key} = {{ ce_threshold = \"1ms\" }}");
-        let (_, marked) = warnings(&text("", &threshold, "dctcp", ""));
-        assert!(marked.is_empty(), "{marked:?}");
-        let off = format!("{bare}\n{key} = {{ ecn = false }}");
-        let said = warning(&text("", &off, "dctcp", ""));
-        assert!(said.contains("no switch on their way marks any (ECN)"), "{said}");
-    }
-}
-
-#[test]
-fn an_l4s_sender_in_integers_is_warned_of() {
-    let switch = "buffer = \"2.5MB\"\naqm = \"dualpi2\"";
-    let scheme = |words: &str| text("", switch, "dctcp", "").replace("transport = \"dctcp\"", words);
-    let said = warning(&scheme("transport = \"dctcp\"\nl4s = true"));
-    assert!(said.contains("`l4s = true`") && said.contains("integers") && said.contains("prague"), "{said}");
-    for good in
-        ["transport = \"dctcp\"", "transport = \"prague\"", "transport = \"dctcp\"\nl4s = true\narithmetic = \"real\""]
-    {
-        let (_, said) = warnings(&scheme(good));
-        assert!(said.is_empty(), "{good}: {said:?}");
-    }
-}
-
-#[test]
-fn a_switch_on_the_way_that_marks_nothing_is_named() {
-    let scenario = include_str!("scenarios/two_switches.toml");
-    let said = warning(scenario);
-    assert!(said.contains("dctcp relies on marks (ECN), and the switches \"bare\""), "{said}");
-    // Gemini goes by delay where there are no marks.
-    let (_, gemini) = warnings(&scenario.replace("\"dctcp\"", "\"gemini\""));
-    assert!(gemini.is_empty(), "{gemini:?}");
-}
-
-fn arrivals(keys: &str) -> String {
-    let group = format!("flows = 5\nsize = \"100KB\"\narrivals = {{ {keys} }}");
-    text("", "", "cubic", &group)
-}
-
-#[test]
-fn a_load_above_a_link_is_warned_of_and_twice_that_refused_unless_it_is_forced() {
-    let (before, _) = warnings(&arrivals("load = 1.5, of = \"bottleneck\""));
-    assert!(before[0].contains("offer the link left>right 1.50 times its 100Mbps"), "{before:?}");
-    let (place, message) = refused(&arrivals("load = 50, of = \"bottleneck\""));
-    assert_eq!(place, "50");
-    assert!(message.contains("the link left>right 50.00 times its rate, 100Mbps"), "{message}");
-    let (place, _) = refused(&arrivals("per_second = 500"));
-    assert_eq!(place, "500", "500 flows of 100 KB are four times 100 Mb/s");
-    let (before, _) = warnings(&arrivals("load = 50, of = \"bottleneck\", force = true"));
-    assert!(before[0].contains("left>right 50.00 times"), "{before:?}");
-    let (_, fine) = warnings(&arrivals("load = 0.9, of = \"bottleneck\""));
-    assert!(fine.is_empty(), "{fine:?}");
 }
 
 #[test]

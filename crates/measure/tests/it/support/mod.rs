@@ -1,4 +1,4 @@
-//! Plans built by hand, with every number filled in, and each transport with its defaults.
+//! Plans built by hand on the defaults of scenarios, and each transport with its defaults.
 
 use shallop_control::flashpass::{AimdConfig, MimdConfig};
 use shallop_control::options::ControllerName;
@@ -7,14 +7,14 @@ use shallop_core::{BitsPerSec, BufferSize, Bytes, Span};
 use shallop_measure::Outcome;
 use shallop_plan::Study;
 use shallop_plan::plan::{
-    Aeolus, BurstUntil, Connections, Ecmp, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Pattern, Plan,
-    Scheme, Starts, Switch, Topology, Transport,
+    Aeolus, BurstUntil, ExpressPass, ExpressPassRule, FlashPass, FlashPassLaw, Group, Plan, Scheme, Starts, Switch,
+    Topology, Transport,
 };
 use shallop_plan::transport::{ExpressPassOptions, FlashPassOptions, UnscheduledAcks};
 use shallop_proto::tcp::{self, EcnConfig, Stack};
 use shallop_results::Run;
 use shallop_scenario::{Options, read};
-use shallop_topology::{Dumbbell, Largest, NicMode, SenderDelay};
+use shallop_topology::{Dumbbell, Largest, SenderDelay};
 use shallop_workload::Sizes;
 
 pub fn study(text: &str) -> Study {
@@ -53,55 +53,29 @@ pub fn dumbbell(rate: BitsPerSec, delay: Span, senders: usize) -> Dumbbell {
     }
 }
 
+/// A plan with the defaults of scenarios.
+fn defaults() -> Plan {
+    const TEXT: &str = r#"
+title = "by hand"
+duration = "1s"
+sample = "100ms"
+nic_buffer = "100pkt"
+nic_jitter = "0s"
+topology = { kind = "dumbbell", senders = 1, rate = "1Gbps", delay = "1ms" }
+scheme = [{ transport = "cubic" }]
+group = [{ name = "all" }]
+"#;
+    study(TEXT).points[0].plan.clone()
+}
+
 /// A plan of this network and traffic, under each of the schemes of [`schemes`].
 pub fn plan(topology: Topology, buffer: BufferSize, groups: Vec<Group>) -> Plan {
-    Plan {
-        title: "by hand".to_owned(),
-        driver: shallop_plan::plan::Driver::default(),
-        seed: 1,
-        duration: Span::from_secs(1),
-        sample: Span::from_ms(100),
-        windows: vec![],
-        record: None,
-        fairness_window: Span::from_ms(100),
-        topology,
-        ecmp: Ecmp::Symmetric,
-        switches: vec![switch(buffer)],
-        nic: NicMode::Fair,
-        nic_buffer: BufferSize::Packets(100),
-        groups,
-        classes: None,
-        levels: vec![],
-        capture: (vec![], 0),
-        nic_credit_queue: None,
-        kernel: shallop_plan::kernel::KernelOptions::default(),
-        nic_jitter: Some(Span::ZERO),
-        schemes: schemes(),
-    }
+    let (switches, fairness_window) = (vec![switch(buffer)], Span::from_ms(100));
+    Plan { topology, switches, groups, schemes: schemes(), windows: vec![], fairness_window, ..defaults() }
 }
 
 pub fn switch(buffer: BufferSize) -> Switch {
-    Switch {
-        name: "default".to_owned(),
-        chip: None,
-        buffer,
-        mark: None,
-        drop: None,
-        shaper: None,
-        policer: None,
-        aqm: None,
-        credit_queue: BufferSize::Packets(8),
-        credit_burst: 2,
-        select: Some(BufferSize::Packets(2)),
-        unscheduled_above: BufferSize::Packets(2),
-        unscheduled_drop: None,
-        accounting: None,
-        emulation: true,
-        shared: None,
-        pools: vec![],
-        bcc: None,
-        weights: None,
-    }
+    Switch { buffer, ..defaults().switches[0].clone() }
 }
 
 pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>) -> Group {
@@ -112,14 +86,7 @@ pub fn group(name: &str, (from, to): (u32, u32), flows: usize, size: Option<u64>
         flows,
         sizes: size.map(Sizes::fixed),
         start: Starts::Drawn(Span::ZERO, Span::from_ms(50)),
-        transport: None,
-        uncounted: (0, 0),
-        connections: Connections::New,
-        connections_of: None,
-        application: None,
-        lasts: None,
-        command: None,
-        pattern: Pattern::RoundRobin,
+        ..defaults().groups[0].clone()
     }
 }
 
