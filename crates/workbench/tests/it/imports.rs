@@ -2,14 +2,14 @@
 //! name their line.
 
 use proptest::prelude::*;
-use shallop_core::{BitsPerSec, BufferSize, Bytes, Seed, Span};
-use shallop_plan::{Study, chips};
+use shallop_core::{Bytes, Seed};
+use shallop_plan::Study;
 use shallop_plan::{files::FilesInMemory, network::Network, plan::Topology};
 use shallop_scenario::explain;
 use shallop_scenario::{Options, Problem, read};
 use shallop_topology::imported::{Imported, Origin};
 use shallop_workbench::FolderFiles;
-use std::{path::Path, sync::Arc};
+use std::{fmt::Write as _, path::Path, sync::Arc};
 
 const GRAPHML: &str = include_str!("imports/little.graphml");
 
@@ -64,155 +64,59 @@ fn graphml_and_gml_describe_the_same_network() {
     let unread = (file, imported(&same).unread.1.clone());
     let same = Imported { unread, origin, notes, ..imported(&same).clone() };
     assert_eq!(*imported(&study), same);
-    let Imported { nodes, links, origin, .. } = imported(&study);
-    assert_eq!(nodes.iter().map(|node| node.0.as_str()).collect::<Vec<_>>(), ["North", "South", "North#2"]);
-    let rates: Vec<u64> = links.iter().map(|link| link.2[0].rate.get()).collect();
-    assert_eq!(rates, [10_000_000_000, 5_000_000_000, 1_000_000_000]);
-    // A quarter of a great circle of 40,030 km, at 200,000 km a second.
-    let delays: Vec<f64> = links.iter().map(|link| link.2[0].delay.as_secs_f64()).collect();
-    assert!((delays[0] - 0.050_038).abs() < 1e-6 && (delays[1] - 0.001).abs() < 1e-12);
-    let expected = Origin {
-        rates: 2,
-        default_rates: vec![15],
-        delays: 0,
-        lengths: 0,
-        distances: vec![13],
-        default_delays: vec![14, 15],
-    };
-    assert_eq!(*origin, expected);
-    let sections = explain::explain(&study).unwrap();
-    let line = sections[0].lines.iter().find(|line| line.what == "links of the file").unwrap();
-    assert_eq!(
-        line.how,
-        "rates: 2 from the file, 1 by default (line 15); delays: 0 from the file, 1 from coordinates (line 13), \
-         2 by default (lines 14 to 15)"
-    );
-    let longer = open("net.gml", GML, "path_factor = 2.0", names).unwrap();
-    let delay = imported(&longer).links[0].2[0].delay.as_secs_f64();
-    assert!((delay - 0.100_076).abs() < 1e-6, "{delay}");
 }
 
+/// Networks with all that a scenario says of them: links with the origin of their values, hosts where they are wanted,
+/// the switch and the chip of each node, sets, explanations and notes.
 #[test]
-fn links_from_csv_have_hosts_where_they_are_wanted() {
-    let keys = "hosts = 2\nhosts_at = [\"A\", \"C, D\"]\naccess_delay = \"1us\"";
-    let study = open("net.csv", CSV, keys, ("A", "C, D")).unwrap();
-    let links = &imported(&study).links;
-    assert_eq!((links[0].2[0].rate, links[0].2[0].delay), (BitsPerSec::gbps(10), Span::from_ms(5)));
-    assert_eq!((links[1].2[0].rate, links[1].2[0].delay), (BitsPerSec::gbps(5), Span::from_us(2500)));
-    assert_eq!((links[2].2[0].rate, links[2].2[0].delay), (BitsPerSec::gbps(1), Span::from_ms(1)));
-    let network = Network::build(&study.points[0].plan, Seed::new(1));
-    assert_eq!(network.names[3..], ["A.h0", "A.h1", "C, D.h0", "C, D.h1"]);
-    let sections = explain::explain(&study).unwrap();
-    let line = sections[0].lines.iter().find(|line| line.what == "hosts made for nodes of the file").unwrap();
-    let how = "2 at each of 2 nodes on links of 10Gbps; \"A\" is A.h0 and so on";
-    assert_eq!((line.value.as_str(), line.how.as_str()), ("4", how));
-    assert_eq!((network.sites.len(), network.sets["A"].len()), (2, 2));
-    assert_eq!(network.links["B-C, D"], network.links["C, D-B"]);
-    assert_eq!((network.links["core"].len(), network.links["access"].len()), (6, 8));
-    let access = network.graph.link_of(network.links["access"][0]);
-    assert_eq!((access.rate, access.delay), (BitsPerSec::gbps(10), Span::from_us(1)));
-    let units = "from,to,rate_mbps,delay_us\nA,B,100,7\nB,C,2500.5,0.5\n";
-    let study = open("net.csv", units, "", ("A", "C")).unwrap();
-    let links = &imported(&study).links;
-    assert_eq!((links[0].2[0].rate.get(), links[0].2[0].delay), (100_000_000, Span::from_us(7)));
-    assert_eq!((links[1].2[0].rate.get(), links[1].2[0].delay), (2_500_500_000, Span::from_ns(500)));
-}
-
-/// The file, a text in it and its replacement, and the words of the message.
-type Case = (&'static str, &'static str, &'static str, &'static [&'static str]);
-
-const WRONG: &[Case] = &[
-    ("net.graphml", "</graph>", "</grap>", &["line 16", "not XML"]),
-    ("net.graphml", "<graphml xmlns", "<svg xmlns", &["not XML"]),
-    ("net.graphml", GRAPHML, "<svg/>", &["line 1", "expected <graphml>, found <svg>"]),
-    ("net.graphml", GRAPHML, "<graphml/>", &["there is no <graph>"]),
-    ("net.graphml", GRAPHML, "", &["the file is empty"]),
-    ("net.graphml", "id=\"2\"", "id=\"1\"", &["line 12", "second node \"1\"", "line 11"]),
-    ("net.graphml", "id=\"2\"", "ID=\"2\"", &["line 12", "<node> lacks its `id`"]),
-    ("net.graphml", "source=\"0\"", "source=\"9\"", &["line 13", "no node is named \"9\""]),
-    ("net.graphml", "1e10", "fast", &["line 13", "`LinkSpeedRaw` is \"fast\", no number"]),
-    ("net.graphml", "1e10", "-5", &["line 13", "out of range", "1Kbps to 10Tbps"]),
-    ("net.graphml", "1e10", "nan", &["line 13", "no number"]),
-    ("net.graphml", "key=\"raw\"", "key=\"rax\"", &["line 13", "<key id=\"rax\">", "raw"]),
-    (
-        "net.graphml",
-        "<data key=\"y\">0</data><data key=\"x\">0<",
-        "<data key=\"y\">91</data><data key=\"x\">0<",
-        &["line 10", "91 degrees", "-90 to 90"],
-    ),
-    ("net.graphml", "<data key=\"n\">a little network</data>", "<hyperedge/>", &["line 9", "<hyperedge> is not read"]),
-    ("net.gml", "graph [", "grapf [", &["there is no graph"]),
-    ("net.gml", "id 2 label", "label", &["line 6", "node lacks its `id`"]),
-    ("net.gml", "target 2 ]\n]", "target 2 ]\n", &["line 2", "`graph` has no end"]),
-    ("net.gml", "target 2 ]\n]", "target 2 ]\n] ]", &["line 10", "without its ["]),
-    ("net.gml", "target 2 ]\n]", "target ]\n]", &["line 9", "`target` lacks its value"]),
-    ("net.gml", "\"5 Gbps\"", "\"5 Gbps", &["without its closing quote"]),
-    ("net.gml", "\"5 Gbps\"", "\"5 apples\"", &["line 8", "`bandwidth` is \"5 apples\"", "10Gbps"]),
-    ("net.gml", "Units \"G\"", "Units \"x\"", &["line 7", "`LinkSpeedUnits` is \"x\"", "K, M, G, T"]),
-    ("net.gml", "id 0 label", "0 0 label", &["line 4", "expected a key"]),
-    ("net.gml", "edge [ source 0", "edge 5 vertex [ source 0", &["line 7", "this edge is no list"]),
-    ("net.csv", "from,to", "form,to", &["line 1", "no column is named \"form\"", "rate_gbps"]),
-    ("net.csv", "from,to,rate", "to,rate", &["no column is named `from`"]),
-    ("net.csv", "rate,delay", "rate,rate", &["the column \"rate\" is there twice"]),
-    ("net.csv", "A,B,10Gbps,5ms", "A,B,10Gbps", &["line 3", "3 values for 4 columns"]),
-    ("net.csv", "A,B,10Gbps,5ms", "A,,10Gbps,5ms", &["line 3", "lacks the name of a node"]),
-    ("net.csv", "10Gbps", "10 parsecs", &["line 3", "`rate` is \"10 parsecs\"", "bits a second"]),
-    ("net.csv", "rate,delay", "rate,dealy", &["line 1", "no column is named \"dealy\"", "did you mean `delay`"]),
-    ("net.csv", CSV, "from,to,length_km\nA,B,-5\n", &["line 2", "-5 kilometres", "from 0"]),
-    ("net.csv", CSV, "from,to,switch\nA,B,\nA,,fat\n", &["line 3", "no [switch.fat]"]),
-    ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tofino9\n", &["line 3", "no chip \"tofino9\"", "tofino"]),
-    ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tomahawk5\n", &["line 3", "not public", "`buffer`"]),
-    ("net.csv", CSV, "from,to,chip\nA,B,tofino\n", &["line 2", "a link has no switch", "`to` is empty"]),
-    ("net.csv", CSV, "from,to,chip\nA,B,\nA,,tofino\nA,,tofino2\n", &["line 4", "second line about \"A\"", "line 3"]),
-    ("net.csv", "10Gbps", "0", &["line 3", "out of range"]),
-    ("net.csv", "5ms", "5m", &["line 3", "`delay` is \"5m\"", "milliseconds"]),
-    ("net.csv", "5ms", "-1", &["line 3", "`delay` is \"-1\"", "0s to 10s"]),
-    ("net.csv", CSV, "from,to\n", &["fewer than two nodes"]),
-    ("net.csv", CSV, "from,to\nA,B\nC,D\nD,E\n", &["in 2 parts: C, D, E; A, B", "must join all", "largest"]),
-];
-
-#[test]
-fn rates_delays_and_lengths_are_read_as_operators_write_them() {
-    let text = "from,to,speed,length_km,owner\nA,B,100G,120,us\nB,C,400GbE,0,\nC,D,10Gbps,1.5,\nD,E,25 Gbit/s,,us\n";
-    let study = open("net.csv", text, "", ("A", "E")).unwrap();
-    let Imported { links, origin, unread, .. } = imported(&study);
-    let rates: Vec<u64> = links.iter().map(|link| link.2[0].rate.get() / 1_000_000_000).collect();
-    assert_eq!(rates, [100, 400, 10, 25]);
-    // 5 us per kilometre; the last link has the default.
-    let delays: Vec<Span> = links.iter().map(|link| link.2[0].delay).collect();
-    assert_eq!(delays, [Span::from_us(600), Span::ZERO, Span::from_ns(7_500), Span::from_ms(1)]);
-    assert_eq!((origin.lengths, &origin.default_delays[..]), (3, &[5][..]));
-    assert_eq!(*unread, ("net.csv".to_owned(), vec!["owner".to_owned()]));
-    let notes = shallop_workbench::run_study::notes(&study);
-    assert_eq!(notes, ["net.csv: the delay is `default_delay`, 1ms: line 5", "net.csv: not read: owner"]);
-}
-
-#[test]
-fn each_switch_of_a_file_may_have_its_section_and_its_chip() {
-    let csv = "from,to,switch,chip\nA,B,,\nB,C,,\nC,D,,\nA,,edge,\nB,,,trident3\nC,,edge,trident3\n";
-    let graphml = GRAPHML
+fn networks_from_files_are_those_of_the_snapshot() {
+    let chip = GRAPHML
         .replace("<key id=\"n\"", "<key id=\"c\" for=\"node\" attr.name=\"chip\"/><key id=\"n\"")
         .replace("<node id=\"2\">", "<node id=\"2\"><data key=\"c\">trident3</data>");
-    let keys = "[switch.edge]\nbuffer = \"1MB\"\nmark = { above = \"50KB\" }";
-    let of = |file: &str, text: &str, keys: &str, hosts| {
-        let study = open(file, text, keys, hosts).unwrap();
+    let hosts = "hosts = 2\nhosts_at = [\"A\", \"C, D\"]\naccess_delay = \"1us\"";
+    let edge = "[switch.edge]\nbuffer = \"1MB\"\nmark = { above = \"50KB\" }";
+    let sections = "from,to,switch,chip\nA,B,,\nB,C,,\nC,D,,\nA,,edge,\nB,,,trident3\nC,,edge,trident3\n";
+    let units = "from,to,rate_mbps,delay_us\nA,B,100,7\nB,C,2500.5,0.5\n";
+    let words = "from,to,speed,length_km,owner\nA,B,100G,120,us\nB,C,400GbE,0,\nC,D,10Gbps,1.5,\nD,E,25 Gbit/s,,us\n";
+    let mut told = String::new();
+    for (what, file, text, keys, ends) in [
+        // A quarter of a great circle of 40,030 km, at 200,000 km a second.
+        ("GraphML", "net.graphml", GRAPHML, "", ("North", "South")),
+        ("a longer way", "net.gml", GML, "path_factor = 2.0", ("North", "South")),
+        ("hosts of CSV", "net.csv", CSV, hosts, ("A", "C, D")),
+        ("units of columns", "net.csv", units, "", ("A", "C")),
+        ("words of operators", "net.csv", words, "", ("A", "E")),
+        ("sections of switches", "net.csv", sections, edge, ("A", "D")),
+        ("a chip in GraphML", "net.graphml", &chip, "", ("North", "South")),
+    ] {
+        let study = open(file, text, keys, ends).unwrap();
+        let Imported { nodes, links, switches, origin, unread, .. } = imported(&study);
+        writeln!(told, "# {what}\n{origin:?}; not read: {unread:?}").unwrap();
+        for (a, b, ways) in links {
+            let way = &ways[0];
+            writeln!(told, "  {} to {}: {}, {:?}", nodes[*a].0, nodes[*b].0, way.rate, way.delay).unwrap();
+        }
         let plan = &study.points[0].plan;
-        let switch = |node: usize| plan.switches[imported(&study).switches[node].unwrap()].clone();
-        (0..imported(&study).nodes.len()).map(switch).collect::<Vec<_>>()
-    };
-    let switches = of("net.csv", csv, keys, ("A", "D"));
-    let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
-    assert_eq!(names, ["edge", "default, trident3", "edge, trident3", "default"]);
-    let chip = chips::find("trident3").unwrap().buffer_per_gbps().unwrap();
-    let buffers: Vec<BufferSize> = switches.iter().map(|switch| switch.buffer).collect();
-    assert_eq!(buffers[..2], [BufferSize::Bytes(Bytes::new(1_000_000)), BufferSize::PerGbps(chip)]);
-    assert_eq!(buffers[2], BufferSize::PerGbps(chip));
-    let alphas = [0, 1, 2, 3].map(|node| switches[node].shared.map(|shared| shared.alpha));
-    assert_eq!(alphas, [None, Some(8.0), Some(8.0), None], "chips share their memory");
-    assert_eq!([0, 1, 2].map(|node| switches[node].mark.is_some()), [true, false, true]);
-    let names = of("net.graphml", &graphml, "", ("North", "South"));
-    let names: Vec<&str> = names.iter().map(|switch| switch.name.as_str()).collect();
-    assert_eq!(names, ["default", "default", "default, trident3"]);
+        for ((name, _), switch) in nodes.iter().zip(switches) {
+            let switch = &plan.switches[switch.unwrap()];
+            let (alpha, marks) = (switch.shared.map(|shared| shared.alpha), switch.mark.is_some());
+            writeln!(told, "  {name}: {}, {:?}, {alpha:?}, {marks}", switch.name, switch.buffer).unwrap();
+        }
+        let network = Network::build(plan, Seed::new(1));
+        let sets = network.sets.iter().map(|(name, hosts)| format!("{name} {}", hosts.len()));
+        let ports = network.links.iter().map(|(name, ports)| format!("{name} {ports:?}"));
+        let access = network.graph.link_of(network.links["access"][0]);
+        let all = [network.names.clone(), sets.collect(), ports.collect()].map(|list| list.join("; "));
+        writeln!(told, "  {}\n  to hosts: {}, {:?}", all.join("\n  "), access.rate, access.delay).unwrap();
+        let sections = explain::explain(&study).unwrap();
+        for line in sections[0].lines.iter().filter(|line| line.what.contains("of the file")) {
+            writeln!(told, "  {}: {}: {}", line.what, line.value, line.how).unwrap();
+        }
+        for note in shallop_workbench::run_study::notes(&study) {
+            writeln!(told, "  {note}").unwrap();
+        }
+    }
+    insta::assert_snapshot!(told);
 }
 
 /// `shared` needs no size in a section all of whose nodes have chips.
@@ -278,17 +182,19 @@ fn a_chip_of_a_file_shares_its_memory_as_its_section_says() {
 
 #[test]
 fn errors_in_network_files_have_their_line() {
-    for (file, from, to, words) in WRONG {
-        let good = match *file {
+    for row in include_str!("imports/wrong.tsv").lines().filter(|row| !row.starts_with('#')) {
+        let columns: Vec<String> = row.split('\t').map(|cell| cell.replace("\\n", "\n")).collect();
+        let [file, from, to, words] = &columns[..] else { panic!("four columns: {row}") };
+        let good = match file.as_str() {
             "net.graphml" => GRAPHML,
             "net.gml" => GML,
             _ => CSV,
         };
         assert!(good.contains(from), "{from} is not in {file}");
-        let text = good.replacen(from, to, 1);
+        let text = if from.is_empty() { to.clone() } else { good.replacen(from, to, 1) };
         let problem = open(file, &text, "", ("North", "South")).expect_err(to);
         let said = format!("{} {}", problem.message(), problem.help);
-        for word in *words {
+        for word in words.split(" | ") {
             assert!(said.contains(word), "{to}: \"{word}\" is not said in: {said}");
         }
         assert!(said.contains("`file` in [topology]") && problem.span.is_some(), "{said}");
