@@ -15,37 +15,6 @@ stack = "ns2""#;
 
 const CLAIMS: &str = include_str!("command/claims.toml");
 
-/// Checks that bad input ends with exit code 2 and a message with these words that fits a screen, and writes no file.
-fn check_bad(scenario: impl AsRef<[u8]>, arguments: &[&str], words: &[&str]) {
-    let folder = Folder::with(scenario);
-    let message = folder.refused(&[arguments, &["--out", "results"]].concat(), words);
-    assert!(message.lines().count() <= 24, "{message}");
-    assert!(message.lines().all(|line| line.chars().count() <= 200), "{message}");
-    assert!(!message.contains("panicked") && !message.contains('\u{1b}'), "{message}");
-    assert_eq!(folder.names(), ["scenario.toml"]);
-}
-
-#[test]
-fn bad_input_is_explained_and_nothing_is_written() {
-    let run = |more: &[&'static str]| [&["run", "scenario.toml"], more].concat();
-    check_bad("", &run(&[]), &["scenario.toml", "empty"]);
-    check_bad(b"title = \"\xff\xfe\"", &run(&[]), &["scenario.toml", "UTF-8", "byte 9"]);
-    check_bad("\0\0\0", &run(&[]), &["scenario.toml"]);
-    check_bad("title = [", &run(&[]), &["scenario.toml:1"]);
-    check_bad("x".repeat(100_000), &run(&[]), &["scenario.toml"]);
-    let unknown = scenario().replace("senders", "sendrs");
-    check_bad(unknown, &run(&[]), &["scenario.toml:10", "sendrs", "did you mean", "senders"]);
-    let unit = scenario().replace("\"1Gbps\"", "\"1Gb\"");
-    check_bad(unit, &run(&[]), &["scenario.toml:11", "1Gb", "10Gbps"]);
-    check_bad(scenario(), &run(&["--set", "duratoin=1s"]), &["duratoin", "duration"]);
-    check_bad(scenario(), &run(&["--set", "duration"]), &["KEY=VALUE"]);
-    check_bad(scenario(), &run(&["--jobs", "0"]), &["1 to 1024"]);
-    check_bad(scenario(), &["run", "nothing.toml"], &["nothing.toml: could not read the file"]);
-    check_bad(scenario(), &["run", "."], &["could not read the file"]);
-    check_bad(scenario(), &["reproduce", "fp-fig10"], &["did you mean \"fp-fig10a\""]);
-    check_bad(scenario(), &["rum"], &["rum", "run"]);
-}
-
 #[cfg(unix)]
 #[test]
 fn programs_of_files_that_others_may_write_to_run_only_if_asked() {
@@ -73,13 +42,6 @@ fn programs_of_files_that_others_may_write_to_run_only_if_asked() {
     }
     let checked = unwrapped(&text(&folder.shallop(&["check", "scenario.toml"]).stderr));
     assert!(checked.contains("runsprogramswithallrightsofitsuser:touch"), "{checked}");
-}
-
-#[test]
-fn results_that_could_not_be_written_are_not_computed() {
-    let folder = Folder::with(scenario());
-    let arguments = ["run", "scenario.toml", "--out", "scenario.toml/results"];
-    folder.refused(&arguments, &["choose another folder"]);
 }
 
 #[test]

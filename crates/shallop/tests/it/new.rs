@@ -95,20 +95,6 @@ fn a_network_file_with_sections_and_a_thin_link_gives_a_scenario_that_is_read() 
 }
 
 #[test]
-fn misspelt_names_get_the_nearest_one_as_a_suggestion() {
-    let folder = Folder::with("");
-    folder.refused(&["new", "--transport", "cubik"], &["'cubic'"]);
-    folder.refused(&["new", "--topology", "dumbel"], &["'dumbbell'"]);
-    folder.refused(&["completions", "bahs"], &["'bash'"]);
-    folder.done(&["new", "--out", "s.toml"]);
-    let set = |change: &'static str| ["check", "s.toml", "--set", change];
-    folder.refused(&set("group.all.sizes=web-serch"), &["web-search"]);
-    folder.refused(&set("switch.default.chip=tomahak"), &["tomahawk"]);
-    folder.refused(&set("group.all.from=lefft"), &["\"left\""]);
-    folder.refused(&set("scheme.cubik.decrease=0.3"), &["scheme.cubic.decrease"]);
-}
-
-#[test]
 fn completion_scripts_have_commands_options_and_values() {
     let folder = Folder::with("");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -326,26 +326,3 @@ fn run_resumes_when_it_is_asked_to() {
     let [one, two] = [(); 2].map(|()| folder.shallop(&reproduce));
     assert!(one.stdout == two.stdout && !one.stdout.is_empty(), "the very same runs");
 }
-
-#[test]
-fn a_bad_sweep_is_explained_and_nothing_is_written() {
-    let long = ["--vary", "topology.delay=1ms,10Gbps"];
-    for (arguments, words) in [
-        (&["--vary", "topology.sendrs=3,4"][..], &["--vary topology.sendrs", "topology.senders"][..]),
-        (&long, &["--vary topology.delay=10Gbps", "unknown unit"]),
-        (&["--vary", "topology.senders"], &["KEY=V1,V2"]),
-        (&["--vary", "topology.senders=3,,4"], &["value 2 is empty"]),
-        (&["--vary", "seed=3,4"], &["--seeds N"]),
-        (&["--seeds", "0"], &["from 1 to 10000"]),
-        (&["--shard", "3/2"], &["1/4"]),
-    ] {
-        let folder = Folder::with(scenario());
-        let first = ["sweep", "scenario.toml", "--out", "a"];
-        folder.refused(&[&first[..], arguments].concat(), words);
-        assert!(!folder.path("a").exists());
-    }
-    let folder = Folder::with(scenario());
-    for arguments in [&["run", "scenario.toml", "--resume"][..], &["sweep", "scenario.toml", "--shard", "1/2"]] {
-        folder.refused(arguments, &["--out"]);
-    }
-}

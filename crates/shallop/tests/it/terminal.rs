@@ -72,20 +72,6 @@ fn control_characters_in_names_are_escaped_in_every_output() {
 }
 
 #[test]
-fn negative_numbers_are_refused_with_the_allowed_range() {
-    let folder = Folder::with(SCENARIO);
-    for (arguments, words) in [
-        (["--seed", "-1"], "'-1' for '--seed <N>': negative; expected a whole number from 0 to"),
-        (["--jobs", "-1"], "'-1' for '--jobs <N>': negative; expected a whole number from 1 to 1024"),
-        (["--jobs", "0"], "expected a whole number from 1 to 1024"),
-        (["--set", "topology.rate=100mbps"], "write \"100Mbps\""),
-        (["--set", "topology.rate=1,5Gbps"], "write \"1.5Gbps\""),
-    ] {
-        folder.refused(&[&["run", "scenario.toml"], &arguments[..]].concat(), &[words]);
-    }
-}
-
-#[test]
 fn a_page_that_shallop_did_not_make_is_not_overwritten() {
     let folder = Folder::with(SCENARIO);
     let page = folder.path("out/report.html");

@@ -162,24 +162,6 @@ pub fn a_unit_for_systemd_is_printed_and_nothing_attached() {
     let said = text(&folder.shallop(&attach).stdout);
     let words = "edge clean attach wlan-0 --role last-hop --set decrease=half\n";
     assert!(said.contains(words) && said.contains(r"devices-wlan\x2d0.device"), "{said}");
-    for (arguments, words) in [
-        ("wlan0 --set scale=9", "scale: 9 is out of range"),
-        ("a:b", "cannot be the name of a device"),
-        ("wlan0 --rate 1Mbps --mark 0pkt", "--mark: 0 bytes is out of range"),
-        ("wlan0 --rate 999Kbps", "--rate: 999000 bits a second is out of range"),
-        ("wlan0 --buffer 50pkt", "--buffer is for the shaper that --rate puts"),
-        ("wlan0 --role edge --rate 1Gbps", "--rate is for a last hop"),
-        ("wlan0 --role edge --mark 5pkt", "--mark is for a last hop"),
-        ("wlan0 --role edge --buffer 50pkt", "--buffer is for a last hop"),
-        ("wlan0 --role edge --set idle=5s", "--set is for a last hop"),
-        ("wlan0 --role edge --config x.toml", "--config is for a last hop"),
-    ] {
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let wrong = [&["edge", "clean", "attach"], &arguments[..], &["--print-unit"]].concat();
-        let output = folder.shallop(&wrong);
-        let why = flat(&text(&output.stderr));
-        assert!(output.status.code() == Some(2) && why.contains(words), "{words}: {why}");
-    }
     let edge = ["edge", "clean", "attach", "wlan0", "--role", "edge", "--print-unit"];
     assert!(text(&folder.shallop(&edge).stdout).contains("attach wlan0 --role edge\n"));
 }
