@@ -88,6 +88,8 @@ pub(crate) struct Connection {
     frames_before_settings: u64,
     /// The ACK frames that QUIC had sent at the last look at its counts.
     ack_frames: u64,
+    /// The `PATH_RESPONSE` frames that QUIC had received at the last look at its counts.
+    path_responses: u64,
     /// The STREAM frames that QUIC had received at the last look at its counts.
     stream_frames_received: u64,
     /// The ack-eliciting frames that QUIC had sent at the last look at its counts.
@@ -150,6 +152,7 @@ impl Connection {
             stream_frames: 0,
             frames_before_settings: 0,
             ack_frames: 0,
+            path_responses: 0,
             stream_frames_received: 0,
             eliciting_frames: 0,
             data_packets: 0,
@@ -298,6 +301,9 @@ impl Connection {
         }
         let (from, length) = (datagram.from, datagram.bytes.len());
         self.amplification_limit.on_arrival(from, length, self.quic.remote_address());
+        if frames.path_response > std::mem::replace(&mut self.path_responses, frames.path_response) {
+            self.amplification_limit.on_path_response(from);
+        }
         if frames.stream > std::mem::replace(&mut self.stream_frames_received, frames.stream) {
             self.dscp_monitor.on_data(datagram.tos >> 2);
         }

@@ -39,6 +39,8 @@ impl CreditDestination {
 pub(crate) struct AmplificationLimit {
     address: SocketAddr,
     has_changed: bool,
+    /// Whether a `PATH_RESPONSE` has come from the address since it changed (RFC 9000, 8.2).
+    is_validated: bool,
     /// Bytes received from the new address.
     received: u64,
     sent: u64,
@@ -47,17 +49,28 @@ pub(crate) struct AmplificationLimit {
 impl AmplificationLimit {
     /// `address` is the first address of the peer, which the handshake has validated.
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, has_changed: false, received: 0, sent: 0 }
+        Self { address, has_changed: false, is_validated: true, received: 0, sent: 0 }
     }
 
     /// Notes an authentic packet received from `from`. `current` is the peer's address according to QUIC.
     pub(crate) fn on_arrival(&mut self, from: SocketAddr, bytes: usize, current: SocketAddr) {
         if self.address != current {
-            *self = Self { address: current, has_changed: true, received: 0, sent: 0 };
+            *self = Self { has_changed: true, is_validated: false, ..Self::new(current) };
         }
         if from == self.address {
             self.received += bytes as u64;
         }
+    }
+
+    /// Notes a `PATH_RESPONSE` from this address.
+    pub(crate) fn on_path_response(&mut self, from: SocketAddr) {
+        self.is_validated |= from == self.address;
+    }
+
+    /// Whether probes of the MTU may be sent, which are longer than what they follow: QUIC limits all its packets to an
+    /// address that is not validated, but not these.
+    pub(crate) fn allows_mtu_probes(&self) -> bool {
+        self.is_validated
     }
 
     /// Notes an emulation packet that is sent.

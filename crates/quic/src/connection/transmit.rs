@@ -252,6 +252,11 @@ impl Connection {
             return false;
         };
         if bytes.len() > usize::from(self.quic.current_mtu()) {
+            if !self.amplification_limit.allows_mtu_probes() {
+                // QUIC sends it again after a while.
+                self.spare = Vec::new();
+                return false;
+            }
             self.unscheduled_start.on_probe(self.time(now), bytes.len());
         }
         self.ecn_cleared = transmit.ecn.is_none();

@@ -64,4 +64,5 @@ fn an_unvalidated_address_gets_at_most_three_times_the_bytes_it_sent() {
     assert!(emulation > 100 && emulation <= 3 * received, "{emulation} B, {received} B");
     let bytes: usize = sent.iter().map(|seen| seen.bytes).sum();
     assert!(bytes <= 4 * received, "{bytes} B, {received} B");
+    assert!(sent.iter().all(|seen| seen.bytes <= 1_200), "no probe of the MTU");
 }
