@@ -56,7 +56,7 @@ impl ActiveSender<'_> {
         registry.senders.iter_mut().filter(|of| of.id == self.id).for_each(|of| of.token = Some(token));
     }
 
-    /// Closes the connections of earlier senders with the same token that no longer answer. Returns whether one of them
+    /// Closes the connections of earlier senders with this token that no longer answer. Returns whether one of them
     /// has ended.
     pub(crate) fn end_silent(&self) -> bool {
         let registry = self.all.lock();
@@ -67,7 +67,7 @@ impl ActiveSender<'_> {
         let mut has_ended = false;
         for (id, earlier) in earlier {
             if !earlier.is_alive(LIVENESS_TIMEOUT) {
-                earlier.close(0, b"a later transfer of the same sender has taken its place");
+                earlier.close(0, b"a later transfer of this sender has taken its place");
                 let is_there = |all: &mut Registry| all.senders.iter().any(|of| of.id == id);
                 // After the timeout the files are still locked, and the new sender is told so.
                 let _ = self.all.removed.wait_timeout_while(self.all.lock(), END_TIMEOUT, is_there);

@@ -168,7 +168,7 @@ impl ReceiveServer {
 
     /// Receives files into a folder, or answers pings. Without a folder, files are refused.
     ///
-    /// If this sender needs a file that an earlier transfer of the same sender is writing, and that one no longer
+    /// If this sender needs a file that an earlier transfer of this sender is writing, and that one no longer
     /// answers, it is ended: this connection may be the retry of a sender that was killed.
     ///
     /// # Errors

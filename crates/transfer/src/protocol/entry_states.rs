@@ -89,7 +89,7 @@ impl EntryStates {
         self.set(id, State::Wanted(kept));
     }
 
-    /// Processes the sender's `sum`. Returns false if nobody asked for it.
+    /// Processes the sender's `sum`. Returns false if it was not asked for.
     pub(crate) fn take_asked(&self, id: u32) -> bool {
         match lock(&self.inner).states.get_mut(id as usize) {
             Some(state @ State::Asked) => *state = State::New,

@@ -208,7 +208,7 @@ impl Receiver<'_> {
         None
     }
 
-    /// As [`inspect`](Self::inspect); `None` if the complete file is that of the sender.
+    /// As [`inspect`](Self::inspect); `None` if the complete file equals the sender's.
     fn find(&self, id: u32, entry: &Entry, sum: Option<Digest>) -> io::Result<Option<Message>> {
         let (mut kept, overwrite) = (None, self.options.overwrite);
         if let Some(target) = self.folder.target(&entry.path, false)? {

@@ -428,7 +428,7 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    /// Checks that nobody has written to the file, and that it ends after the bytes that were read.
+    /// Checks that the file was not written to, and that it ends after the bytes that were read.
     fn check(&mut self) -> io::Result<()> {
         if stamp(&self.file)? != self.before {
             return Err(changed());
