@@ -69,8 +69,6 @@ impl UnscheduledStart {
             self.payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
             self.rule = UnscheduledBurst::new(self.burst.take(), self.payload, None);
             self.rule.start(Time::ZERO);
-            // The end of the handshake and a probe of the MTU leave at this time, too.
-            (0..2).for_each(|_| self.on_probe(now, usize::from(datagram)));
         }
         if self.rule.is_bursting() && queued == 0 {
             if may_grow {
@@ -79,7 +77,13 @@ impl UnscheduledStart {
             self.rule.stop();
         }
         Some(match self.rule.poll(now)? {
-            UnscheduledPacket::Payload(_) => UnscheduledSend::Data,
+            UnscheduledPacket::Payload(body) => {
+                // The end of the handshake and a probe of the MTU may leave with the first packet.
+                if body.start == 0 {
+                    (0..2).for_each(|_| self.on_probe(now, usize::from(self.datagram)));
+                }
+                UnscheduledSend::Data
+            }
             UnscheduledPacket::Probe(_) => UnscheduledSend::Probe,
         })
     }
