@@ -195,8 +195,8 @@ def send(
 class Receiver:
     """Receives files until it is closed: an iterator over the reports of the senders, in the order in which they end.
 
-    The receiver serves several senders at a time, also while the program does not iterate: it keeps 1,000 reports. Further
-    ones are dropped, which a `RuntimeWarning` says in their place. A sender that breaks off causes a
+    The receiver serves several senders at a time, also while the program does not iterate: it keeps 1,000 reports.
+    Further ones are dropped, which a `RuntimeWarning` says in their place. A sender that breaks off causes a
     `RuntimeWarning`; it may connect again and resume. A ``with`` statement closes the receiver at its end.
     """
 
