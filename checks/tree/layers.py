@@ -46,7 +46,7 @@ IN_TESTS = {"measure": "scenario", "linux": "scenario", "quic": "switch"}
 # Libraries that only some crates may use, or none. A name also covers names that begin with it and a dash.
 BELONGS = {
     "arrow getrandom libc": "",
-    "tempfile": "shallop-store shallop-kernel",
+    "tempfile": "shallop-store shallop-kernel shallop-transfer",
     "parquet": "shallop-store",
     "console indicatif rayon clap comfy-table miette": "shallop-workbench shallop",
 }

@@ -65,8 +65,8 @@ def run(
     progress
         Whether a progress bar is shown; default: on a terminal and in notebooks.
     allow_programs
-        Whether the programs of the scenario (``command`` of groups) run, with all rights of this user, also if the
-        scenario is no file, or a file that another user owns or may write to.
+        Whether the programs of the scenario (``command`` of groups) run, with all rights of this user, whoever wrote
+        them. Without it they run only if the scenario is a file that this user owns and no other user may write to.
     **overrides
         Keys of the scenario, two underscores for a dot: ``duration="2s"``, ``topology__senders=200``.
 

@@ -67,8 +67,8 @@ impl AmplificationLimit {
         self.is_validated |= from == self.address;
     }
 
-    /// Whether probes of the MTU may be sent, which are longer than what they follow: QUIC limits all its packets to an
-    /// address that is not validated, but not these.
+    /// Whether probes of the MTU may be sent: only to a validated address, as the anti-amplification limit of
+    /// quinn-proto does not count them.
     pub(crate) fn allows_mtu_probes(&self) -> bool {
         self.is_validated
     }

@@ -110,7 +110,7 @@ impl Input {
         let programs = match &self.file {
             Some(file) => programs_of_file(file, &options.programs),
             None if options.programs == Programs::OfOwnFile => {
-                Programs::Refused(format!("{} is no file of yours", self.name))
+                Programs::Refused(format!("{} was not read from a file, so its owner is not known", self.name))
             }
             None => options.programs,
         };

@@ -139,8 +139,8 @@ impl ReceiveServer {
         self.endpoint.address()
     }
 
-    /// Runs `serve` for each connection in a thread of its own, until the server is closed. If there is no thread, the
-    /// connection is closed with this reason.
+    /// Runs `serve` for each connection in a thread of its own, until the server is closed. A connection for
+    /// which no thread can be started is closed, and told so.
     ///
     /// # Errors
     /// [`QuicError::Failed`] if the endpoint failed.

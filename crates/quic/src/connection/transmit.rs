@@ -253,8 +253,9 @@ impl Connection {
         };
         if bytes.len() > usize::from(self.quic.current_mtu()) {
             if !self.amplification_limit.allows_mtu_probes() {
-                // QUIC sends it again after a while.
-                self.spare = Vec::new();
+                // For QUIC the probe is lost, and is sent again.
+                bytes.clear();
+                self.spare = bytes;
                 return false;
             }
             self.unscheduled_start.on_probe(self.time(now), bytes.len());

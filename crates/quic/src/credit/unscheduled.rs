@@ -29,8 +29,6 @@ pub(crate) struct UnscheduledStart {
     until_first_data: bool,
     /// The UDP payload of the packets of the burst, bytes; 0 before it begins. QUIC may find a larger one meanwhile.
     pub(crate) datagram: u16,
-    /// The payload of a full packet as the simulator's rules count it, with TCP headers, bytes.
-    payload: u64,
     acked: u64,
     lost: u64,
 }
@@ -53,10 +51,14 @@ impl UnscheduledStart {
             burst: burst.map(rules),
             until_first_data: burst.is_some_and(|burst| burst.until_first_data),
             datagram: 0,
-            payload: 1,
             acked: 0,
             lost: 0,
         }
+    }
+
+    /// The payload of a full packet of the burst as the simulator's rules count it, with TCP headers, bytes.
+    fn payload(&self) -> u64 {
+        u64::from(self.datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1))
     }
 
     /// The packet to send now, if `queued` bytes wait; `may_grow` tells whether the application may write more to the
@@ -66,8 +68,7 @@ impl UnscheduledStart {
         self.rule.on_timer(now);
         if self.datagram == 0 && queued > 0 {
             self.datagram = datagram;
-            self.payload = u64::from(datagram.saturating_sub(OVER_TCP_PAYLOAD).max(1));
-            self.rule = UnscheduledBurst::new(self.burst.take(), self.payload, None);
+            self.rule = UnscheduledBurst::new(self.burst.take(), self.payload(), None);
             self.rule.start(Time::ZERO);
         }
         if self.rule.is_bursting() && queued == 0 {
@@ -124,7 +125,7 @@ impl UnscheduledStart {
     }
 
     fn settle(&mut self) {
-        self.rule.on_acked(0..(self.acked + self.lost).saturating_mul(self.payload));
+        self.rule.on_acked(0..(self.acked + self.lost).saturating_mul(self.payload()));
     }
 
     /// The number of unscheduled packets that are neither acknowledged nor lost. The sender asks for credits for them

@@ -1,11 +1,12 @@
 //! The secret by which a receiver knows the sender of an unfinished transfer again.
 
 use serde::{Deserialize, Serialize};
-use std::fs::{DirBuilder, File, hard_link, read_to_string, remove_file};
+use std::fs::{DirBuilder, File, read_to_string};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::{env::var_os, fmt, process::id};
+use std::{env::var_os, fmt};
+use tempfile::NamedTempFile;
 
 /// A secret of 128 random bits. Partial files belong to the token of the transfer that began them. A sender shows its
 /// token to every receiver that it trusts with its files.
@@ -40,13 +41,14 @@ impl Token {
         let path = folder.join("sender-token");
         if !path.try_exists()? {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-            let new = folder.join(format!("sender-token.{}", id()));
-            let mut file = File::options().write(true).create_new(true).mode(0o600).open(&new)?;
-            writeln!(file, "{}", String::from(Self::random()?))?;
-            // Another process may have made the token meanwhile.
-            let linked = hard_link(&new, &path);
-            remove_file(&new)?;
-            linked.or_else(|why| if why.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(why) })?;
+            // Its mode is 0600.
+            let mut new = NamedTempFile::new_in(folder)?;
+            writeln!(new, "{}", String::from(Self::random()?))?;
+            match new.persist_noclobber(&path) {
+                // Another process has made the token meanwhile.
+                Err(why) if why.error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => drop(made.map_err(|why| why.error)?),
+            }
         }
         let text = read_to_string(&path)?;
         text.trim().to_owned().try_into().map_err(|why| io::Error::other(format!("{}: {why}", path.display())))
@@ -89,10 +91,9 @@ mod tests {
         let folder = place.path().join("data/shallop");
         let threads = [(); 8].map(|()| {
             let folder = folder.clone();
-            // The name of the new file has the process ID, so one of the threads at a time may find it there.
-            std::thread::spawn(move || Token::kept_in(&folder).ok())
+            std::thread::spawn(move || Token::kept_in(&folder).unwrap())
         });
-        let all: Vec<Token> = threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect();
+        let all = threads.map(|thread| thread.join().unwrap());
         let kept = Token::kept_in(&folder).unwrap();
         assert!(all.iter().all(|token| *token == kept) && kept != Token::random().unwrap());
         let mode = std::fs::metadata(folder.join("sender-token")).unwrap().permissions().mode();
