@@ -108,7 +108,7 @@ impl Input {
         let set = self.set.iter().cloned().chain(options.set).collect();
         let vary = self.vary.iter().cloned().chain(options.vary).collect();
         let programs = match &self.file {
-            Some(file) => programs_of_file(file, &options.programs),
+            Some(file) => programs_of_file(file, &self.text, &options.programs),
             None if options.programs == Programs::OfOwnFile => {
                 Programs::Refused(format!("{} was not read from a file, so its owner is not known", self.name))
             }

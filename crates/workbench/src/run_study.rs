@@ -8,7 +8,7 @@ use super::results::{check_folder, summarise, write};
 use super::{Results, RunArchive};
 use super::{fault::in_scenario, identity::Identity};
 use indexmap::IndexSet;
-use rustix::process::geteuid;
+use rustix::{fs::OFlags, process::geteuid};
 use shallop_core::BufferSize;
 use shallop_plan::chips;
 use shallop_plan::plan::{GraphLink, Group, Starts, Switch, Topology};
@@ -22,7 +22,9 @@ use shallop_scenario::{self as scenario, Options, Programs};
 use shallop_store::{FolderLock, StoreError, read_text};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -32,7 +34,7 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Reads and checks the scenario in a file; an error shows the line.
 pub fn read_scenario(path: &Path, options: &Options) -> Result<Study> {
     let text = scenario_text(path)?;
-    let programs = programs_of_file(path, &options.programs);
+    let programs = programs_of_file(path, &text, &options.programs);
     parse_scenario(&name(path), &text, &Options { programs, ..options.clone() })
 }
 
@@ -40,18 +42,38 @@ pub fn scenario_text(path: &Path) -> Result<String> {
     read_text(path).map_err(|why| in_scenario(plain(&why)))
 }
 
-/// Decides whether the programs of a scenario's file may run, if they may only in own files.
-pub fn programs_of_file(path: &Path, asked: &Programs) -> Programs {
+/// Decides whether the programs of a scenario may run, whose text was read from this file, if they may only in own
+/// files.
+pub fn programs_of_file(path: &Path, text: &str, asked: &Programs) -> Programs {
     if *asked != Programs::OfOwnFile {
         return asked.clone();
     }
-    let why = match std::fs::metadata(path) {
-        Ok(file) if file.uid() != geteuid().as_raw() => format!("user {} owns", file.uid()),
-        Ok(file) if file.mode() & WRITABLE_BY_OTHERS != 0 => "other users may write to".to_owned(),
-        Ok(_) => return Programs::Allowed,
-        Err(why) => format!("{why}:"),
-    };
-    Programs::Refused(format!("{why} {}", name(path)))
+    match refusal(path, text) {
+        Ok(None) => Programs::Allowed,
+        Ok(Some(why)) => Programs::Refused(format!("{why} {}", name(path))),
+        Err(why) => Programs::Refused(format!("{}: {why}", name(path))),
+    }
+}
+
+/// Why this text is not trusted; `None` if it is in a file that only this user may write to. The open file is examined,
+/// and has to hold the text: between two looks at a path, another user may exchange the file.
+fn refusal(path: &Path, text: &str) -> io::Result<Option<String>> {
+    // A pipe at the path does not block.
+    let mut file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Ok(Some("it is not from a regular file:".to_owned()));
+    }
+    if about.uid() != geteuid().as_raw() {
+        return Ok(Some(format!("user {} owns", about.uid())));
+    }
+    if about.mode() & WRITABLE_BY_OTHERS != 0 {
+        return Ok(Some("other users may write to".to_owned()));
+    }
+    let mut there = String::new();
+    file.read_to_string(&mut there)?;
+    // Readers of text may change the ends of lines.
+    Ok((!there.lines().eq(text.lines())).then(|| "another text is now in".to_owned()))
 }
 
 /// Reads a scenario from a text that messages call `name`.
@@ -274,4 +296,22 @@ pub fn warnings(study: &Study) -> Result<Vec<String>> {
     }
     let runs: Vec<(usize, &Run)> = runs.iter().map(|(point, run)| (*point, run)).collect();
     Ok(warning_lines::warnings(&study.design().points, &runs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_a_text_that_was_exchanged_after_it_was_read_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scenario.toml");
+        std::fs::write(&path, "title = \"own\"\r\n").unwrap();
+        let of = |text: &str| programs_of_file(&path, text, &Programs::OfOwnFile);
+        assert_eq!(of("title = \"own\"\n"), Programs::Allowed);
+        let Programs::Refused(why) = of("title = \"of somebody else\"\n") else { panic!("it is trusted") };
+        assert!(why.starts_with("another text is now in "), "{why}");
+        let pipe = programs_of_file(Path::new("/dev/null"), "", &Programs::OfOwnFile);
+        assert!(matches!(pipe, Programs::Refused(why) if why.starts_with("it is not from a regular file")));
+    }
 }
