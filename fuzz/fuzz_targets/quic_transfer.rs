@@ -171,7 +171,7 @@ fn run(bytes: &[u8]) -> Result<()> {
         let streams = usize::from(u.int_in_range(1..=4u8)?);
         let push = if u.arbitrary()? { 64 } else { 0 };
         let token = Token::try_from("7".repeat(32)).ok();
-        let _ = send(&peer, &sources, SendOptions { streams, token, push }, &());
+        let _ = send(&peer, &sources, SendOptions { streams, token, push, ..SendOptions::default() }, &());
         return Ok(());
     }
     let inside = PLACE.join("around/inside");

@@ -102,7 +102,7 @@ impl Connections {
 }
 
 /// What the addresses of one host have in common: all of IPv4, the first 64 bits of IPv6.
-fn host_prefix(address: IpAddr) -> u128 {
+pub fn host_prefix(address: IpAddr) -> u128 {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
         IpAddr::V6(address) => address.to_bits() >> 64 << 64,

@@ -104,6 +104,7 @@ mod virtual_time;
 mod wakers;
 
 pub use config::{Classes, Config, UnscheduledError, WaitError};
+pub use connections::host_prefix;
 pub use credit::lateness::Lateness;
 pub use credit::send_mode::{Fallback, SendMode};
 pub use credit::{counters, notice, outstanding, packet, path_probe, replay, settings};

@@ -132,12 +132,12 @@ fn run_command(arguments: &Arguments) -> Result<ExitCode> {
     let begin = |scenario: &Path| -> Result<Input> {
         let input = Input::read(scenario)?;
         if ends {
-            parent::end_with_stdin();
+            parent::end_with_stdin()?;
         }
         Ok(input)
     };
     if ends && !matches!(command, Command::Run(_) | Command::Sweep(_) | Command::Check(_)) {
-        parent::end_with_stdin();
+        parent::end_with_stdin()?;
     }
     let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
     match command {

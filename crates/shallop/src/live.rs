@@ -1,5 +1,6 @@
 //! `--live`: shows queue lengths, drops, marks and rates of flows on the terminal during a run.
 
+use crate::parent::no_thread;
 use console::{Alignment, Term, pad_str, style, truncate_str};
 use shallop_core::Span;
 use shallop_results::table::significant;
@@ -47,7 +48,8 @@ impl LiveScreen {
         }
         let (shown, is_over) = (Arc::<Mutex<Shown>>::default(), Arc::new(AtomicBool::new(false)));
         let theirs = (Arc::clone(&shown), Arc::clone(&is_over));
-        let thread = std::thread::spawn(move || show(&theirs.0, &theirs.1));
+        let thread = std::thread::Builder::new().spawn(move || show(&theirs.0, &theirs.1));
+        let thread = thread.map_err(|why| no_thread(&why))?;
         Ok(Self { shown, is_over, thread: Some(thread) })
     }
 

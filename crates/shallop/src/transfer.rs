@@ -2,6 +2,7 @@
 
 use crate::exit_codes::INTERRUPTED;
 use crate::messages::{self, Message, MessagePace};
+use crate::parent::no_thread;
 use crate::print;
 use crate::transfer_args::{LawName, NetworkOptions, Receive, Send, SendingOptions, TransferPrintOptions};
 use crate::transfer_identity::{Listening, connect, listen, transfer_error};
@@ -92,6 +93,7 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
         Some(time) => sending.send_for(duration(time), &bar),
         None => sending.send(&sources, options, &bar),
     });
+    let sent = sent.map_err(|why| no_thread(&why))?;
     bar.end();
     if sent.is_err() && stop.load(Ordering::Relaxed) {
         print::stderr(if args.time.is_some() {
@@ -125,7 +127,8 @@ pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
             _ => {}
         }
     };
-    let served = transfer_path::close_on_stop(receiving, stop, || receiving.each(serve));
+    let served =
+        transfer_path::close_on_stop(receiving, stop, || receiving.each(serve)).map_err(|why| no_thread(&why))?;
     if stop.load(Ordering::Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }

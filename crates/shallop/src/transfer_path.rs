@@ -7,6 +7,7 @@ use shallop_transfer::session::ReceiveServer;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use std::{io, thread::Builder};
 
 /// The interval at which the second thread checks the connection.
 const LOOK: Duration = Duration::from_millis(50);
@@ -20,10 +21,13 @@ pub enum PathEvent {
 /// Calls `act`, which ends the connection. Meanwhile tries whether data moves faster without credits, and passes each
 /// change of how data leaves to `tell`. After a fallback, credits are tried again every `retry`. Setting `stop` closes
 /// the connection.
+///
+/// # Errors
+/// The system has no thread left, and `act` was not called.
 pub fn watch<T>(
     connection: &Connection, config: &Config, retry: Option<Duration>, stop: &AtomicBool,
     tell: &(dyn Fn(PathEvent) + Sync), act: impl FnOnce() -> T,
-) -> T {
+) -> io::Result<T> {
     let (mut path, mut since) = (connection.send_mode(), Instant::now());
     let look = move || {
         if stop.load(Ordering::Relaxed) {
@@ -41,13 +45,17 @@ pub fn watch<T>(
         }
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| try_without_credits(connection, config, |result| tell(PathEvent::Compared(result))));
+        let compare = || try_without_credits(connection, config, |result| tell(PathEvent::Compared(result)));
+        Builder::new().spawn_scoped(scope, compare)?;
         meanwhile(look, act)
     })
 }
 
 /// Calls `act`, and closes the listener when `stop` is set.
-pub fn close_on_stop<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl FnOnce() -> T) -> T {
+///
+/// # Errors
+/// The system has no thread left, and `act` was not called.
+pub fn close_on_stop<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl FnOnce() -> T) -> io::Result<T> {
     let look = || {
         if stop.load(Ordering::Relaxed) {
             receiving.close();
@@ -57,16 +65,16 @@ pub fn close_on_stop<T>(receiving: &ReceiveServer, stop: &AtomicBool, act: impl 
 }
 
 /// Calls `act`, and meanwhile calls `look` at intervals in another thread.
-fn meanwhile<T>(mut look: impl FnMut() + Send, act: impl FnOnce() -> T) -> T {
+fn meanwhile<T>(mut look: impl FnMut() + Send, act: impl FnOnce() -> T) -> io::Result<T> {
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
+        Builder::new().spawn_scoped(scope, move || {
             while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 look();
             }
-        });
+        })?;
         let acted = act();
         drop(done);
-        acted
+        Ok(acted)
     })
 }

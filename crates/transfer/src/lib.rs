@@ -8,6 +8,7 @@
 //! without credits. The crate `shallop_quic` provides connections.
 
 mod active_senders;
+mod activity;
 pub mod class_test;
 pub mod client;
 mod happy_eyeballs;

@@ -1,58 +1,112 @@
 //! What the transfers of a server may use together.
 
+use shallop_quic::host_prefix;
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
 /// The default bound of the threads of all transfers of a server.
 const MAX_THREADS: usize = 2_048;
 
+/// The default bound of the threads for peers at one address.
+const MAX_THREADS_OF_ADDRESS: usize = 512;
+
 /// Bounds that the transfers of a server share.
 #[derive(Debug)]
 pub struct Limits {
-    threads_left: AtomicUsize,
+    most: usize,
+    most_of_address: usize,
+    /// The threads in use, by the [`host_prefix`] of the peer. No entry is 0.
+    in_use: Mutex<BTreeMap<Option<u128>, usize>>,
     /// Held while a piece of a file is hashed that a peer claims to know, so that such work takes one processor.
     pub(crate) hashing: Mutex<()>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self::of_threads(MAX_THREADS)
+        Self::of_threads(MAX_THREADS, MAX_THREADS_OF_ADDRESS)
     }
 }
 
 impl Limits {
-    /// Allows at most this many threads at a time.
-    pub fn of_threads(most: usize) -> Self {
-        Self { threads_left: AtomicUsize::new(most), hashing: Mutex::default() }
+    /// Allows at most `most` threads at a time, of them `most_of_address` for peers at one address (of IPv6, one /64).
+    pub fn of_threads(most: usize, most_of_address: usize) -> Self {
+        Self { most, most_of_address, in_use: Mutex::default(), hashing: Mutex::default() }
     }
 
-    /// Starts a thread.
+    /// Counts a thread for a peer at this address until the result is dropped.
     ///
     /// # Errors
-    /// The bound is reached, or the system has no thread left.
-    pub(crate) fn spawn<'scope>(
-        &'scope self, scope: &'scope Scope<'scope, '_>, run: impl FnOnce() + Send + 'scope,
-    ) -> io::Result<()> {
-        let less = |left: usize| left.checked_sub(1);
-        if self.threads_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err() {
+    /// A bound is reached.
+    pub(crate) fn take(&self, peer: Option<IpAddr>) -> io::Result<Ticket<'_>> {
+        let peer = peer.map(host_prefix);
+        let mut in_use = self.in_use();
+        if in_use.values().sum::<usize>() >= self.most {
             return Err(io::Error::other("all its threads are in use"));
         }
-        let ticket = Ticket(self);
+        let of_peer = in_use.get(&peer).copied().unwrap_or_default();
+        if of_peer >= self.most_of_address {
+            return Err(io::Error::other("all its threads for this address are in use"));
+        }
+        in_use.insert(peer, of_peer + 1);
+        Ok(Ticket { limits: self, peer })
+    }
+
+    /// Starts a thread for a peer at this address.
+    ///
+    /// # Errors
+    /// A bound is reached, or the system has no thread left.
+    pub(crate) fn spawn<'scope>(
+        &'scope self, scope: &'scope Scope<'scope, '_>, peer: Option<IpAddr>, run: impl FnOnce() + Send + 'scope,
+    ) -> io::Result<()> {
+        let ticket = self.take(peer)?;
         Builder::new().spawn_scoped(scope, move || {
             let _ticket = ticket;
             run();
         })?;
         Ok(())
     }
+
+    fn in_use(&self) -> MutexGuard<'_, BTreeMap<Option<u128>, usize>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One of the threads. Dropping it allows another one.
-struct Ticket<'a>(&'a Limits);
+pub(crate) struct Ticket<'a> {
+    limits: &'a Limits,
+    peer: Option<u128>,
+}
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.0.threads_left.fetch_add(1, Ordering::Relaxed);
+        let mut in_use = self.limits.in_use();
+        let left = in_use.remove(&self.peer).unwrap_or_default().saturating_sub(1);
+        if left > 0 {
+            in_use.insert(self.peer, left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_does_not_take_all_threads() {
+        let limits = Limits::of_threads(4, 2);
+        let of = |peer: &str| limits.take(Some(peer.parse().unwrap()));
+        let mine = [of("2001:db8::1").unwrap(), of("2001:db8::2").unwrap()];
+        let why = of("2001:db8::3").map(drop).unwrap_err().to_string();
+        assert!(why.contains("for this address"), "{why}");
+        let theirs = [of("192.0.2.1").unwrap(), of("192.0.2.1").unwrap()];
+        assert!(of("192.0.2.2").is_err());
+        drop(mine);
+        assert!(of("192.0.2.1").is_err());
+        let _mine = [of("2001:db8::3").unwrap(), of("192.0.2.2").unwrap()];
+        drop(theirs);
+        assert_eq!(limits.in_use().values().sum::<usize>(), 2);
     }
 }

@@ -6,7 +6,7 @@ use crate::ping::{Load, load, send_for};
 use crate::session::{SendSession, TESTED};
 use shallop_quic::path_probe::ProbeCounts;
 use shallop_quic::{Config, QuicError};
-use std::time::Duration;
+use std::{thread::Builder, time::Duration};
 
 const LOAD: Duration = Duration::from_secs(1);
 /// The duration of data without credits, longer than the emulation packets beside it.
@@ -86,11 +86,11 @@ fn beside_data(
     let before = lost();
     let (trains, arrived) = std::thread::scope(|scope| {
         let connection = without.connection();
-        let data = scope.spawn(|| send_for(connection, BESIDE, &mut |_| ()));
+        let data = Builder::new().spawn_scoped(scope, || send_for(connection, BESIDE, &mut |_| ()))?;
         std::thread::sleep(FILL);
         let trains = probe(testing.connection(), config, BELOW);
-        (trains, data.join())
-    });
+        Ok::<_, QuicError>((trains, data.join()))
+    })?;
     let failed = |_| QuicError::Failed("a thread of the measurement has panicked".to_owned());
     let arrived = arrived.map_err(failed)??;
     let rate = arrived.bytes as f64 * 8.0 / arrived.time.as_secs_f64().max(1e-3);

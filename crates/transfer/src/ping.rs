@@ -169,11 +169,11 @@ pub fn send_for(connection: &Connection, time: Duration, written: &mut dyn FnMut
     numbers(answer?).ok_or_else(does_not)
 }
 
-/// Serves a stream that the client of a measurement has opened.
+/// Serves a stream that the client of a measurement has opened. Calls `note` when bytes arrive.
 ///
 /// # Errors
 /// The connection is lost, or the first byte of the stream is unknown.
-pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicError> {
+pub fn answer(mut send: SendStream, mut recv: RecvStream, note: &dyn Fn()) -> Result<(), QuicError> {
     let mut kind = [0];
     block_on(async {
         match recv.read(&mut kind).await {
@@ -187,13 +187,13 @@ pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicErro
                 send.finish();
                 Ok(())
             }
-            LOAD => match discard(&mut recv).await {
+            LOAD => match discard(&mut recv, note).await {
                 // [`load`] resets its stream at the end.
                 Err(QuicError::Reset(_)) => Ok(()),
                 read => read,
             },
             COUNT => {
-                let Arrived { bytes, time } = count_bytes(&mut recv).await?;
+                let Arrived { bytes, time } = count_bytes(&mut recv, note).await?;
                 let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
                 send.write_all(&[bytes.to_be_bytes(), time.to_be_bytes()].concat()).await?;
                 send.finish();
@@ -204,18 +204,19 @@ pub fn answer(mut send: SendStream, mut recv: RecvStream) -> Result<(), QuicErro
     })
 }
 
-async fn discard(recv: &mut RecvStream) -> Result<(), QuicError> {
+async fn discard(recv: &mut RecvStream, note: &dyn Fn()) -> Result<(), QuicError> {
     let (mut buffer, mut all) = (vec![0; CHUNK], 0);
     loop {
         let count = recv.read(&mut buffer).await?;
         all += count as u64;
+        note();
         if count == 0 || all > MAX_LOAD {
             return Ok(());
         }
     }
 }
 
-async fn count_bytes(recv: &mut RecvStream) -> Result<Arrived, QuicError> {
+async fn count_bytes(recv: &mut RecvStream, note: &dyn Fn()) -> Result<Arrived, QuicError> {
     let mut buffer = vec![0; CHUNK];
     let (mut bytes, mut first, mut last) = (0, None, None);
     loop {
@@ -225,6 +226,7 @@ async fn count_bytes(recv: &mut RecvStream) -> Result<Arrived, QuicError> {
             return Ok(Arrived { bytes, time: time.unwrap_or_default() });
         }
         bytes += count as u64;
+        note();
         last = Some(Instant::now());
         first = first.or(last);
         pause_if_short(count, u64::MAX);

@@ -8,9 +8,10 @@ use shallop_quic::{
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use std::{net::SocketAddr, path::Path};
+use std::{net::IpAddr, net::SocketAddr, path::Path};
 
 use crate::active_senders::{ActiveSender, ActiveSenders};
+use crate::activity::{Activity, stalled};
 use crate::happy_eyeballs::{self, OTHER_ADDRESS_CHOSEN};
 use crate::limits::Limits;
 use crate::ping;
@@ -148,7 +149,7 @@ impl ReceiveServer {
         std::thread::scope(|scope| {
             while let Some(connection) = self.accept() {
                 let (serve, refused) = (&serve, connection.clone());
-                if self.limits.spawn(scope, move || serve(connection)).is_err() {
+                if self.limits.spawn(scope, address(&refused), move || serve(connection)).is_err() {
                     refused.close(0, NO_THREAD);
                 }
             }
@@ -176,36 +177,54 @@ impl ReceiveServer {
     pub fn serve(
         &self, connection: &Connection, folder: Option<&Path>, options: ReceiveOptions, progress: &dyn Progress,
     ) -> Result<Served, TransferError> {
-        let mut pings = 0;
-        loop {
-            match (block_on(connection.accept_any()), folder) {
-                (Ok(AnyStream::Bi(send, recv)), _) => {
-                    pings += 1;
-                    ping::answer(send, recv).map_err(QuicError::into_io)?;
-                }
-                (Ok(AnyStream::Uni(stream)), Some(folder)) => {
-                    let entered = self.senders.enter(connection);
-                    let first = Mutex::new(Some(stream));
-                    let link = QuicLink { first, entered: Some(&entered), ..QuicLink::new(connection) };
-                    let transfer = protocol::receive(&link, folder, options, &self.limits, progress)?;
-                    let report = TransferReport::new(connection, transfer);
-                    return Ok(Served::Files(Box::new(report)));
-                }
-                (Ok(AnyStream::Uni(_)), None) => {
-                    connection.close(0, b"this host answers pings, and takes no files");
-                    let why = "it sends something, and this host answers pings alone";
-                    return Err(TransferError::Protocol(why.to_owned()));
-                }
-                (Err(QuicError::Closed { .. }), _) if pings > 0 => return Ok(Served::Pings(pings)),
-                (Err(QuicError::Closed { reason, .. }), _)
-                    if [OTHER_ADDRESS_CHOSEN, TESTED].contains(&reason.as_bytes()) =>
-                {
-                    return Ok(Served::Pings(0));
-                }
-                (Err(why), _) => return Err(why.into_io().into()),
+        let no_thread = |_: &io::Error| connection.close(0, NO_THREAD);
+        let (mut pings, stalled) = (0, || stalled(options.stall_timeout));
+        let ticket = self.limits.take(address(connection)).inspect_err(no_thread)?;
+        let cancel = || connection.close(0, stalled().to_string().as_bytes());
+        let activity = Activity::default();
+        let begun = activity.watched(options.stall_timeout, cancel, || answer_pings(connection, &activity, &mut pings));
+        drop(ticket);
+        match (begun.inspect_err(no_thread)?.ok_or_else(stalled)?, folder) {
+            (Ok(stream), Some(folder)) => {
+                let entered = self.senders.enter(connection);
+                let first = Mutex::new(Some(stream));
+                let link = QuicLink { first, entered: Some(&entered), ..QuicLink::new(connection) };
+                let transfer = protocol::receive(&link, folder, options, &self.limits, progress)?;
+                Ok(Served::Files(Box::new(TransferReport::new(connection, transfer))))
+            }
+            (Ok(_), None) => {
+                connection.close(0, b"this host answers pings, and takes no files");
+                let why = "it sends something, and this host answers pings alone";
+                Err(TransferError::Protocol(why.to_owned()))
+            }
+            (Err(QuicError::Closed { .. }), _) if pings > 0 => Ok(Served::Pings(pings)),
+            (Err(QuicError::Closed { reason, .. }), _)
+                if [OTHER_ADDRESS_CHOSEN, TESTED].contains(&reason.as_bytes()) =>
+            {
+                Ok(Served::Pings(0))
+            }
+            (Err(why), _) => Err(why.into_io().into()),
+        }
+    }
+}
+
+/// Answers and counts pings until the first stream of files, which is returned.
+fn answer_pings(connection: &Connection, activity: &Activity, pings: &mut u64) -> Result<RecvStream, QuicError> {
+    loop {
+        let stream = block_on(connection.accept_any())?;
+        activity.note();
+        match stream {
+            AnyStream::Uni(stream) => return Ok(stream),
+            AnyStream::Bi(send, recv) => {
+                *pings += 1;
+                ping::answer(send, recv, &|| activity.note())?;
             }
         }
     }
+}
+
+fn address(connection: &Connection) -> Option<IpAddr> {
+    connection.remote_address().map(|address| address.ip())
 }
 
 impl Drop for ReceiveServer {
@@ -267,6 +286,10 @@ impl Link for QuicLink<'_> {
             Err(QuicError::Closed { reason, .. }) if reason.is_empty() || reason == DONE => Ok(None),
             Err(why) => Err(why.into_io()),
         }
+    }
+
+    fn peer(&self) -> Option<IpAddr> {
+        address(&self.connection)
     }
 
     fn begins(&self, token: Token) {

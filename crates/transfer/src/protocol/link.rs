@@ -1,7 +1,7 @@
 //! The connection that a transfer needs: reliable streams, over QUIC or in a test's memory.
 
 use crate::protocol::token::Token;
-use std::io;
+use std::{io, net::IpAddr};
 
 /// A connection with reliable unidirectional streams.
 pub trait Link: Send + Sync {
@@ -16,6 +16,11 @@ pub trait Link: Send + Sync {
     /// # Errors
     /// The link is lost, or was closed by this side.
     fn accept_uni(&self) -> io::Result<Option<Box<dyn io::Read + Send>>>;
+
+    /// The address of the peer, whose threads are bounded.
+    fn peer(&self) -> Option<IpAddr> {
+        None
+    }
 
     /// Notes whose transfer this is, before it begins.
     fn begins(&self, _token: Token) {}

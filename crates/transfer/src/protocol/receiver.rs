@@ -1,5 +1,6 @@
 //! The receiving side of a transfer.
 
+use crate::activity::{Activity, stalled};
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::entry_states::{EntryStates, OpenPart, RecordStart, lock};
 use crate::protocol::error::TransferError;
@@ -9,6 +10,8 @@ use crate::protocol::list::read_list;
 use crate::protocol::manifest::{Entry, Kind, Manifest};
 use crate::protocol::message::{Digest, Message, Part};
 use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
+use crate::protocol::reasons::{NO_LIST, NO_THREAD, abandoned, different, hidden, no_thread};
+use crate::protocol::receive_options::ReceiveOptions;
 use crate::protocol::record::{Piece, RecordReader};
 use crate::protocol::{CHUNK, pause_if_short};
 use crate::{limits::Limits, timeout::with_timeout};
@@ -22,32 +25,6 @@ use std::time::{Duration, Instant};
 
 /// The number of `ask` and `want` messages that are buffered while no file has to be read for them.
 const BUFFERED: u32 = 256;
-
-/// The default of [`ReceiveOptions::list_timeout`]: a million paths of 256 bytes take 205 s at 10 Mb/s.
-const LIST_TIMEOUT: Duration = Duration::from_secs(300);
-
-#[derive(Clone, Copy, Debug)]
-pub struct ReceiveOptions {
-    /// Whether existing files with other content are replaced, each after the new file is complete.
-    pub overwrite: bool,
-    /// Whether entries are accepted whose path has a name that begins with a dot. Programs read such files without
-    /// being asked (`.ssh/authorized_keys`, `.bash_profile`), so a sender could make the receiver run any program.
-    pub hidden: bool,
-    /// The time that the sender has for its list of files, after which the link is closed.
-    pub list_timeout: Duration,
-}
-
-impl Default for ReceiveOptions {
-    fn default() -> Self {
-        Self { overwrite: false, hidden: false, list_timeout: LIST_TIMEOUT }
-    }
-}
-
-/// Why a link is closed whose transfer gets no thread.
-const NO_THREAD: &str = "the receiver has no thread for this transfer";
-
-/// Why a link is closed whose sender is late.
-const NO_LIST: &str = "its list of files takes too long";
 
 /// Receives files and folders into a folder, until the sender closes the link. Entries that could not be put in place
 /// are in [`Summary::failed`].
@@ -67,21 +44,23 @@ pub fn receive(
 fn receive_entries(
     link: &dyn Link, folder: &Path, options: ReceiveOptions, limits: &Limits, progress: &dyn Progress,
 ) -> Result<Summary, TransferError> {
-    let begun = with_timeout(
-        options.list_timeout,
-        || link.close(NO_LIST),
-        || {
-            let mut heard = ControlReader::new(link.accept_uni()?.ok_or_else(closed)?);
-            let control = ControlWriter::new(link.open_uni()?);
-            let opened = read_list(&mut heard).and_then(|list| {
-                let local = |source| TransferError::Local { path: folder.to_owned(), source };
-                Ok((TargetFolder::open(folder, list.token).map_err(local)?, list))
-            });
-            Ok::<_, TransferError>((heard, control, opened))
-        },
-    );
-    let begun = begun.inspect_err(|_| link.close(NO_THREAD))?;
-    let (heard, mut control, opened) = begun.ok_or_else(|| TransferError::Protocol(NO_LIST.to_owned()))??;
+    let no_thread = |why: io::Error| {
+        link.close(NO_THREAD);
+        no_thread(&why)
+    };
+    let _ticket = limits.take(link.peer()).map_err(no_thread)?;
+    let late = || link.close(NO_LIST);
+    let begun = with_timeout(options.list_timeout, late, || {
+        let mut heard = ControlReader::new(link.accept_uni()?.ok_or_else(closed)?);
+        let control = ControlWriter::new(link.open_uni()?);
+        let opened = read_list(&mut heard).and_then(|list| {
+            let local = |source| TransferError::Local { path: folder.to_owned(), source };
+            Ok((TargetFolder::open(folder, list.token).map_err(local)?, list))
+        });
+        Ok::<_, TransferError>((heard, control, opened))
+    });
+    let (heard, mut control, opened) =
+        begun.map_err(no_thread)?.ok_or_else(|| TransferError::Protocol(NO_LIST.to_owned()))??;
     let (folder, list) = match opened {
         Ok(opened) => opened,
         Err(why) => {
@@ -91,7 +70,7 @@ fn receive_entries(
                 other => tidy(&other.to_string()),
             };
             if control.write(&Message::Refuse { reason }).and_then(|()| control.finish()).is_ok() {
-                heard.drain();
+                with_timeout(options.list_timeout, late, || heard.drain())?;
             }
             return Err(why);
         }
@@ -111,6 +90,7 @@ fn receive_entries(
         states,
         summary: Mutex::default(),
         failure: Mutex::default(),
+        activity: Activity::default(),
     };
     receiver.run(heard)
 }
@@ -127,11 +107,34 @@ struct Receiver<'a> {
     states: EntryStates,
     summary: Mutex<Summary>,
     failure: Mutex<Option<TransferError>>,
+    activity: Activity,
 }
 
 impl Receiver<'_> {
-    fn run(self, mut heard: ControlReader) -> Result<Summary, TransferError> {
-        let receiver = &self;
+    fn run(self, heard: ControlReader) -> Result<Summary, TransferError> {
+        let limit = self.options.stall_timeout;
+        if let Err(why) = self.activity.watched(limit, || self.stall(limit), || self.run_threads(heard)) {
+            self.fail_with(no_thread(&why), NO_THREAD);
+        }
+        match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(why) => Err(why),
+            None => Ok(self.summary.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// Ends a transfer whose sender does nothing.
+    fn stall(&self, limit: Duration) {
+        if self.states.left() == 0 {
+            self.link.close("done");
+        } else {
+            let why = stalled(limit);
+            let reason = why.to_string();
+            self.fail_with(why.into(), &reason);
+        }
+    }
+
+    fn run_threads(&self, mut heard: ControlReader) {
+        let receiver = self;
         std::thread::scope(|scope| {
             let accept = || receiver.spawn(scope, || receiver.accept(scope));
             // Files that were not asked for may arrive once their states are known. Otherwise files arrive meanwhile.
@@ -146,10 +149,6 @@ impl Receiver<'_> {
                 receiver.fail(why);
             }
         });
-        match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(why) => Err(why),
-            None => Ok(self.summary.into_inner().unwrap_or_else(PoisonError::into_inner)),
-        }
     }
 
     /// Ends the transfer with an error. Only the first error is reported.
@@ -166,8 +165,8 @@ impl Receiver<'_> {
 
     /// Starts a thread, or ends the transfer if there is none.
     fn spawn<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, run: impl FnOnce() + Send + 'scope) {
-        if let Err(why) = self.limits.spawn(scope, run) {
-            self.fail_with(TransferError::Link(io::Error::other(format!("{NO_THREAD}: {why}"))), NO_THREAD);
+        if let Err(why) = self.limits.spawn(scope, self.link.peer(), run) {
+            self.fail_with(no_thread(&why), NO_THREAD);
         }
     }
 
@@ -177,6 +176,7 @@ impl Receiver<'_> {
             if self.states.is_aborted() {
                 return Ok(());
             }
+            self.activity.note();
             if entry.is_hidden() && !self.options.hidden {
                 self.answer(id, entry, Err(hidden()));
             } else if entry.kind == Kind::Folder {
@@ -214,10 +214,12 @@ impl Receiver<'_> {
         if let Some(target) = self.folder.target(&entry.path, false)? {
             if let Some(mut file) = target.open_complete()? {
                 // Without `overwrite` a sender is not told either whether the lengths differ.
-                let may_be_same = file.metadata()?.len() == entry.size;
+                let length = file.metadata()?.len();
+                let may_be_same = length == entry.size;
                 match sum {
                     None if may_be_same || !overwrite => {
                         self.states.ask(id);
+                        self.activity.peer_reads(length.min(entry.size));
                         return Ok(Some(Message::Ask { id }));
                     }
                     Some(sum) if may_be_same && self.hash(&mut file, entry.size)?.1.finalize() == sum.0 => {
@@ -229,6 +231,7 @@ impl Receiver<'_> {
             }
             kept = self.find_part(&target, entry)?;
         }
+        self.activity.peer_reads(kept.as_ref().map_or(0, |kept| kept.len));
         let part = kept.as_ref().map(|kept| Part { len: kept.len, sum: Digest(kept.hasher.finalize()) });
         self.states.want(id, kept);
         Ok(Some(Message::Want { id, part }))
@@ -259,12 +262,15 @@ impl Receiver<'_> {
         let mut read = 0;
         while read < count && !self.states.is_aborted() {
             let want = (count - read).min(CHUNK as u64) as usize;
-            let _turn = lock(&self.limits.hashing);
-            let got = file.read(&mut buffer[..want])?;
+            let got = self.activity.own_work(|| {
+                let _turn = lock(&self.limits.hashing);
+                let got = file.read(&mut buffer[..want])?;
+                hasher.update(&buffer[..got]);
+                Ok::<_, io::Error>(got)
+            })?;
             if got == 0 {
                 break;
             }
-            hasher.update(&buffer[..got]);
             read += got as u64;
         }
         Ok((read, hasher))
@@ -278,6 +284,7 @@ impl Receiver<'_> {
                 Err(TransferError::Link(_)) if self.states.left() == 0 => return Ok(()),
                 message => message?,
             };
+            self.activity.note();
             let out_of_place = || TransferError::Protocol(format!("it says \"{}\" out of place", message.name()));
             match &message {
                 &Message::Sum { id, sum } if self.states.take_asked(id) => {
@@ -338,8 +345,10 @@ impl Receiver<'_> {
         let outcome = loop {
             match records.piece() {
                 Ok(Piece::Bytes(bytes)) => {
+                    self.activity.note();
                     left = left.checked_sub(bytes.len() as u64).ok_or_else(wrong)?;
-                    if let Err(why) = part.as_mut().map_or(Ok(()), |part| part.write(bytes)) {
+                    let write = |part: &mut PartWriter| self.activity.own_work(|| part.write(bytes));
+                    if let Err(why) = part.as_mut().map_or(Ok(()), write) {
                         part = Err(why);
                     } else if part.is_ok() && !self.is_pushed {
                         lock(&self.summary).bytes += bytes.len() as u64;
@@ -352,7 +361,9 @@ impl Receiver<'_> {
                     pause_if_short(bytes.len(), left);
                 }
                 Ok(Piece::End(_)) if left > 0 => return Err(wrong()),
-                Ok(Piece::End(sum)) => break part.and_then(|part| self.finish(&part, entry, sum)),
+                Ok(Piece::End(sum)) => {
+                    break part.and_then(|part| self.activity.own_work(|| self.finish(&part, entry, sum)));
+                }
                 Ok(Piece::Abandoned(reason)) => break Err(abandoned(&reason)),
                 Err(why) if why.kind() == io::ErrorKind::InvalidData => return Err(wrong()),
                 Err(why) => {
@@ -477,18 +488,4 @@ impl Receiver<'_> {
             let _ = target.remove_part();
         }
     }
-}
-
-fn different() -> io::Error {
-    io::Error::other(
-        "a file of that name is there, with other bytes, and the receiver was not started with --overwrite",
-    )
-}
-
-fn hidden() -> io::Error {
-    io::Error::other("a name in its path begins with a dot, and the receiver was not started with --hidden")
-}
-
-fn abandoned(reason: &str) -> io::Error {
-    io::Error::other(format!("the sender cannot send it: {}", tidy(reason)))
 }

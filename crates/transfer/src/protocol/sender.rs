@@ -1,5 +1,6 @@
 //! The sending side of a transfer.
 
+use crate::activity::{Activity, STALL_TIMEOUT, stalled};
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::link::{Link, Outgoing, closed};
 use crate::protocol::list::write_list;
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendOptions {
@@ -30,11 +31,14 @@ pub struct SendOptions {
     /// If all files together have at most this many bytes, up to 64 KiB, they are sent before the receiver asks for
     /// them, which saves a round trip. Nothing of them is resumed.
     pub push: u64,
+    /// The time in which something has to come from the receiver. It is longer by 1 s for each 10 MB that are sent,
+    /// because the receiver may have to hash or sync them.
+    pub stall_timeout: Duration,
 }
 
 impl Default for SendOptions {
     fn default() -> SendOptions {
-        SendOptions { streams: 4, token: None, push: 8 * 1024 }
+        SendOptions { streams: 4, token: None, push: 8 * 1024, stall_timeout: STALL_TIMEOUT }
     }
 }
 
@@ -47,10 +51,15 @@ pub fn send(
 ) -> Result<Summary, TransferError> {
     let started = Instant::now();
     let is_pushed = sources.manifest.bytes() <= options.push.min(MAX_PUSHED);
-    let sent = write_list(link, &sources.manifest, options.token, is_pushed).and_then(|control| {
-        let sender = Sender::new(link, sources, control, progress, is_pushed);
+    let (activity, limit) = (Activity::default(), options.stall_timeout);
+    activity.peer_reads(sources.manifest.bytes());
+    let run = || {
+        let control = write_list(link, &sources.manifest, options.token, is_pushed)?;
+        let sender = Sender::new(link, sources, control, progress, is_pushed, &activity);
         sender.run(options.streams.clamp(1, MAX_STREAMS))
-    });
+    };
+    let watched = activity.watched(limit, || link.close(&stalled(limit).to_string()), run);
+    let sent = watched.map_err(TransferError::from).and_then(|sent| sent.ok_or_else(|| stalled(limit))?);
     link.close(if sent.is_ok() { "done" } else { "the transfer has failed" });
     sent.map(|summary| Summary { seconds: started.elapsed().as_secs_f64(), ..summary })
 }
@@ -97,6 +106,7 @@ struct Sender<'a> {
     sources: &'a SourcePaths,
     progress: &'a dyn Progress,
     is_pushed: bool,
+    activity: &'a Activity,
     control: Mutex<ControlWriter>,
     entries: Mutex<Entries>,
     stop: AtomicBool,
@@ -105,13 +115,13 @@ struct Sender<'a> {
 impl<'a> Sender<'a> {
     fn new(
         link: &'a dyn Link, sources: &'a SourcePaths, control: ControlWriter, progress: &'a dyn Progress,
-        is_pushed: bool,
+        is_pushed: bool, activity: &'a Activity,
     ) -> Sender<'a> {
         let of = |entry: &Entry| if is_pushed && entry.kind.is_file() { State::Wanted } else { State::Announced };
         let states: Vec<State> = sources.manifest.entries().iter().map(of).collect();
         let entries = Entries { left: states.len(), states, summary: Summary::default() };
         let (control, entries) = (Mutex::new(control), Mutex::new(entries));
-        Sender { link, sources, progress, is_pushed, control, entries, stop: AtomicBool::new(false) }
+        Sender { link, sources, progress, is_pushed, activity, control, entries, stop: AtomicBool::new(false) }
     }
 
     fn run(self, streams: usize) -> Result<Summary, TransferError> {
@@ -147,7 +157,9 @@ impl<'a> Sender<'a> {
         let mut control = ControlReader::new(self.link.accept_uni()?.ok_or_else(closed)?);
         let wrong = |id| TransferError::Protocol(format!("what it says to have of entry {id}"));
         loop {
-            match control.read()? {
+            let message = control.read()?;
+            self.activity.note();
+            match message {
                 Message::Ask { id } => {
                     if !self.is_file(id) || !self.mark(id, State::Announced, State::Asked) {
                         return Err(wrong(id));
@@ -390,11 +402,12 @@ impl<'a> Sender<'a> {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             let want = left.min(CHUNK as u64) as usize;
-            let got = file.read(&mut buffer[..want])?;
+            let got = self.activity.own_work(|| file.read(&mut buffer[..want]))?;
             if got == 0 {
                 return Err(changed());
             }
             take(&buffer[..got])?;
+            self.activity.note();
             left -= got as u64;
         }
         Ok(())

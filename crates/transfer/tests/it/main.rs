@@ -29,6 +29,10 @@ shallop_testing::tests! {
         hostile::bounds::hashing_ends_when_the_peer_leaves,
         hostile::bounds::a_million_names_take_bounded_time,
         hostile::bounds::streams_that_are_reset_fail_one_file_each,
+        hostile::bounds::a_sender_that_stalls_is_closed,
+        hostile::bounds::a_sender_that_does_not_leave_is_closed_and_its_files_count,
+        hostile::bounds::a_sender_that_does_not_end_a_refused_list_is_closed,
+        hostile::bounds::a_receiver_that_stalls_is_left,
         hostile::malformed_messages_are_refused,
         hostile::a_file_of_other_length_or_hash_gets_no_name,
         hostile::a_forbidden_stream_ends_the_session,
@@ -53,6 +57,7 @@ shallop_testing::tests! {
         plain::a_transfer_of_nothing_succeeds,
         session::a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent,
         session::a_connection_without_a_thread_is_refused_alone,
+        session::a_connection_on_which_nothing_begins_is_closed,
         session::three_live_senders_of_one_host_all_finish,
     ]
     children: [breaks::transfers_until_killed]
@@ -102,7 +107,8 @@ impl<'a> Run<'a> {
             let options =
                 ReceiveOptions { overwrite: self.overwrite, hidden: self.hidden, ..ReceiveOptions::default() };
             let receiver = scope.spawn(move || receive(there, self.to, options, &Limits::default(), receiving));
-            let options = SendOptions { streams: self.streams, push: self.push, token: Some(self.token) };
+            let token = Some(self.token);
+            let options = SendOptions { streams: self.streams, push: self.push, token, ..SendOptions::default() };
             let sent = send(here, &sources, options, sending);
             (sent, receiver.join().unwrap())
         })

@@ -2,9 +2,9 @@
 
 use shallop_core::BitsPerSec;
 use shallop_quic::{Config, Tls, code::Code, identity::SERVER_NAME};
-use shallop_transfer::limits::Limits;
 use shallop_transfer::protocol::{ReceiveOptions, SendOptions, SourcePaths};
 use shallop_transfer::session::{ReceiveServer, SendSession, Served, receive};
+use shallop_transfer::{limits::Limits, ping::round_trip};
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::{thread::spawn, time::Duration};
@@ -65,8 +65,8 @@ pub fn a_connection_without_a_thread_is_refused_alone() {
     fs::write(from.path().join("a"), vec![7; 300_000]).unwrap();
     let sources = SourcePaths::collect(&[from.path().join("a")]).unwrap();
     let (server, code) = bind(config);
-    // A connection, the thread that accepts its streams, and one of a stream.
-    let server = server.with_limits(Limits::of_threads(3));
+    // Two for a connection at rest. With a transfer one more accepts streams, and one reads a stream.
+    let server = server.with_limits(Limits::of_threads(4, 4));
     let address = server.address();
     let send = || {
         let tls = Tls::client_with(code.clone());
@@ -78,7 +78,10 @@ pub fn a_connection_without_a_thread_is_refused_alone() {
             let serve = |connection| _ = server.serve(&connection, Some(to.path()), ReceiveOptions::default(), &());
             server.each(serve).unwrap();
         });
-        let idle = [(); 3].map(|()| connect(address, config, &code));
+        let idle = [(); 2].map(|()| connect(address, config, &code));
+        for idle in &idle {
+            round_trip(idle.connection(), Duration::from_secs(10)).unwrap();
+        }
         let refused = send();
         drop(idle);
         // The threads of the connections that left are free again.
@@ -120,4 +123,18 @@ pub fn three_live_senders_of_one_host_all_finish() {
         assert_eq!(sender.join().unwrap().transfer.files, 1);
     }
     assert_eq!(fs::read_dir(to.path()).unwrap().count(), 3);
+}
+
+pub fn a_connection_on_which_nothing_begins_is_closed() {
+    let config = config(100);
+    let to = tempfile::tempdir().unwrap();
+    let (server, code) = bind(config);
+    let idle = connect(server.address(), config, &code);
+    let connection = server.accept().unwrap();
+    let options = ReceiveOptions { stall_timeout: Duration::from_millis(50), ..ReceiveOptions::default() };
+    let why = server.serve(&connection, Some(to.path()), options, &()).unwrap_err().to_string();
+    let heard = pollster::block_on(idle.connection().accept_any()).map(drop).unwrap_err().to_string();
+    for text in [why, heard] {
+        assert!(text.contains("nothing has come from the peer for 0.05 s"), "{text}");
+    }
 }
