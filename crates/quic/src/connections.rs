@@ -1,6 +1,7 @@
 //! The connections of an endpoint, with a list of those that have work to do, so that idle connections cost nothing.
 
 use crate::connection::Connection;
+use quinn_proto::ConnectionHandle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::{net::IpAddr, time::Instant};
 
@@ -9,10 +10,16 @@ struct Entry {
     due: Option<Instant>,
 }
 
-/// Connections by the index of their `quinn_proto::ConnectionHandle`. "Touched" connections may have something to send.
+/// Connections by number. No number is used twice: the application may keep the handle of a connection that has ended,
+/// and quinn-proto gives its `ConnectionHandle` to the next connection. "Touched" connections may have something to
+/// send.
 #[derive(Default)]
 pub(crate) struct Connections {
     all: BTreeMap<usize, Entry>,
+    /// The numbers of the connections that quinn-proto knows, by its `ConnectionHandle`.
+    numbers: BTreeMap<usize, usize>,
+    /// The number of the next connection.
+    next: usize,
     /// The connections with a deadline, in the order of deadlines.
     pub(crate) due: BTreeSet<(Instant, usize)>,
     /// The connections that may have something to send before their deadline, because an event has changed them.
@@ -60,9 +67,23 @@ impl Connections {
         self.all.get_mut(&number).map(|entry| &mut entry.connection)
     }
 
-    pub(crate) fn insert(&mut self, number: usize, connection: Connection) {
+    /// Adds a connection, and returns its number.
+    pub(crate) fn insert(&mut self, connection: Connection) -> usize {
+        let number = self.next;
+        self.next += 1;
+        self.numbers.insert(connection.handle.0, number);
         self.all.insert(number, Entry { connection, due: None });
         self.touched.insert(number);
+        number
+    }
+
+    pub(crate) fn number_of(&self, handle: ConnectionHandle) -> Option<usize> {
+        self.numbers.get(&handle.0).copied()
+    }
+
+    /// Notes that quinn-proto may give this handle to another connection.
+    pub(crate) fn release(&mut self, handle: ConnectionHandle) {
+        self.numbers.remove(&handle.0);
     }
 
     pub(crate) fn remove(&mut self, number: usize) {

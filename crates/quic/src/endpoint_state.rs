@@ -125,11 +125,11 @@ impl EndpointState {
         while self.tags.contains_key(&tag) {
             tag = tag.wrapping_add(1);
         }
-        self.tags.insert(tag, handle.0);
         let config = self.config.for_peer(quic.remote_address().ip());
         let connection = Connection::new(now, handle, quic, gate, &config, tag);
-        self.connections.insert(handle.0, connection.proving(now, self.code.clone()));
-        handle.0
+        let number = self.connections.insert(connection.proving(now, self.code.clone()));
+        self.tags.insert(tag, number);
+        number
     }
 
     /// Passes a received datagram to QUIC, or to the credit machinery of its connection.
@@ -142,11 +142,12 @@ impl EndpointState {
         let bytes = BytesMut::from(datagram.bytes);
         match self.endpoint.handle(now, datagram.from, datagram.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(connection) = self.connections.get_mut(handle.0) {
+                let Some(number) = self.connections.number_of(handle) else { return };
+                if let Some(connection) = self.connections.get_mut(number) {
                     connection.quic.handle_event(event);
                     connection.on_quic_datagram(datagram);
                 }
-                self.process_events(now, handle.0);
+                self.process_events(now, number);
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.accept(now, incoming),
             Some(DatagramEvent::Response(transmit)) => self.respond(&transmit, answer),
@@ -240,7 +241,9 @@ impl EndpointState {
             connection.wake();
             self.tags.remove(&connection.tag);
             self.windows.release(u64::from(std::mem::take(&mut connection.window)));
-            if connection.is_abandoned {
+            let (handle, is_abandoned) = (connection.handle, connection.is_abandoned);
+            self.connections.release(handle);
+            if is_abandoned {
                 self.connections.remove(number);
             }
         }

@@ -73,6 +73,27 @@ pub fn one_address_takes_at_most_128_connections_and_leaves_room_for_others() {
     drop(held);
 }
 
+pub fn the_handle_of_an_ended_connection_never_stands_for_another_one() {
+    let (server, client) = server_and_client(config(), config());
+    let connect = || {
+        let made = block_on(client.connect(server.address(), SERVER_NAME)).unwrap();
+        (made, block_on(server.accept()).unwrap())
+    };
+    let (first, at_server) = connect();
+    drop(first);
+    block_on(at_server.closed());
+    // QUIC forgets the connection after three probe timeouts, while this handle is still there.
+    std::thread::sleep(Duration::from_millis(1_500));
+    let (second, other) = connect();
+    at_server.close(0, b"not the other one");
+    drop(at_server);
+    let mut stream = block_on(second.open_uni()).unwrap();
+    block_on(stream.write_all(b"ahoy")).unwrap();
+    stream.finish();
+    let mut arriving = block_on(other.accept_uni()).unwrap();
+    assert_eq!(block_on(arriving.read_to_end(10)).unwrap(), b"ahoy");
+}
+
 /// The Internet checksum (RFC 1071).
 fn checksum(parts: &[&[u8]]) -> u16 {
     let bytes = parts.concat();

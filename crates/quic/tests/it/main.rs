@@ -69,6 +69,7 @@ shallop_testing::tests! {
         addresses::a_destination_that_the_kernel_refuses_ends_no_other_connection,
         addresses::a_destination_that_the_kernel_refuses_ends_no_other_endpoint_of_one_thread,
         addresses::one_address_takes_at_most_128_connections_and_leaves_room_for_others,
+        addresses::the_handle_of_an_ended_connection_never_stands_for_another_one,
         addresses::credits_are_kept_over_each_family_of_one_socket,
         addresses::a_datagram_from_port_0_over_ipv4_ends_no_endpoint,
         addresses::a_datagram_from_port_0_over_ipv6_ends_no_endpoint,
