@@ -7,6 +7,8 @@ use std::{net::IpAddr, time::Instant};
 
 struct Entry {
     connection: Connection,
+    /// The prefix of the peer's first address. Later ones may be forged.
+    prefix: u128,
     due: Option<Instant>,
 }
 
@@ -35,10 +37,10 @@ impl Connections {
         self.all.is_empty()
     }
 
-    /// The number of connections with peers at this address; of IPv6, with peers in its /64.
+    /// The number of connections that peers at this address have begun; of IPv6, peers in its /64.
     pub(crate) fn count_from(&self, address: IpAddr) -> usize {
-        let of = host_prefix(address);
-        self.all.values().filter(|entry| host_prefix(entry.connection.quic.remote_address().ip()) == of).count()
+        let prefix = host_prefix(address);
+        self.all.values().filter(|entry| entry.prefix == prefix).count()
     }
 
     /// Whether every connection is closed and has finished draining (RFC 9000, 10.2).
@@ -72,7 +74,8 @@ impl Connections {
         let number = self.next;
         self.next += 1;
         self.numbers.insert(connection.handle.0, number);
-        self.all.insert(number, Entry { connection, due: None });
+        let prefix = host_prefix(connection.quic.remote_address().ip());
+        self.all.insert(number, Entry { connection, prefix, due: None });
         self.touched.insert(number);
         number
     }

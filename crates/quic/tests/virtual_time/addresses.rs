@@ -46,6 +46,17 @@ fn a_transfer_begins_after_the_address_has_changed() {
 }
 
 #[test]
+fn a_connection_counts_for_the_address_from_which_it_began() {
+    let mut network = Network::connected();
+    let address = others()[1];
+    network.client_address = address;
+    network.upload(100_000, secs(1));
+    assert_eq!(network.server.connection().quic.remote_address(), address);
+    let counts = [CLIENT, address].map(|of| network.server.state.connections.count_from(of.ip()));
+    assert_eq!(counts, [1, 0]);
+}
+
+#[test]
 fn an_unvalidated_address_gets_at_most_three_times_the_bytes_it_sent() {
     let mut network = Network::connected();
     let address = others()[1];
