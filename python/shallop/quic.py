@@ -61,6 +61,7 @@ class Credits(TypedDict):
     data_packets: int
     without_credit: int
     unscheduled: int
+    unread: int
     late: list[int]
     lateness: dict[str, float]
     latest_s: float

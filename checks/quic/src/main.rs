@@ -41,10 +41,10 @@ struct Common {
     /// `T_wait`, us
     #[arg(long, default_value_t = 10_000)]
     wait: u64,
-    /// Credits in a packet, 1 to 6
-    #[arg(long, default_value_t = 1)]
+    /// Credits in a packet, 1 to 6; 0: those that are due together
+    #[arg(long, default_value_t = 0)]
     batch: u8,
-    /// Data packets in one system call, 1 or 2
+    /// Data packets that wait for each other, 1 or 2
     #[arg(long, default_value_t = 1)]
     segments: u8,
     /// Idle connections of shallop-quic between both processes, besides the transfer

@@ -12,7 +12,7 @@ fn config(worker: &Worker) -> Config {
     Config {
         slack: Duration::from_micros(worker.slack),
         wait: Duration::from_micros(worker.wait),
-        batch: worker.batch,
+        batch: Some(worker.batch).filter(|&batch| batch > 0),
         segments: worker.segments,
         credits: worker.stack == Stack::Credits,
         ..Config::new(link)

@@ -54,7 +54,7 @@ pub(crate) fn config(setup: &ResolvedRun<'_>, flow: &Flow, options: &FlashPass) 
         count_tagged: engine.count_tagged,
         expect_measured: engine.expect_measured,
         over_provision: engine.over_provision,
-        batch: options.options.batch,
+        batch: Some(options.options.batch),
         unscheduled: burst.map(|burst| Unscheduled { burst, until_first_data }),
         datagram: flow.path.payload + DATAGRAM_OVER_PAYLOAD,
         ..Config::new(context.sender_link)

@@ -1,7 +1,7 @@
 //! Configuration of a QUIC endpoint: the rate of its link, the waiting time between an emulation packet and its data
 //! packet, and the DSCP of each kind of packet.
 
-use crate::credit::packet::{EMULATION_BYTES, PacketKind};
+use crate::credit::packet::{EMULATION_BYTES, MAX_STAMPS, PacketKind};
 use crate::{credit::send_mode::Fallback, credit::unscheduled::Unscheduled};
 use shallop_control::flashpass::{Aimd, AimdConfig, Law, Mimd, MimdConfig};
 use shallop_core::{BitsPerSec, Bytes, Class, Share, Span};
@@ -68,6 +68,8 @@ pub struct Classes {
     pub unscheduled: u8,
 }
 
+/// The time before a deadline in which a thread polls the clock.
+pub(crate) const SPIN: Duration = Duration::from_micros(60);
 /// The ECN field of ECN-capable packets, ECT(0). Switches with selective drop spare such packets: data on credits,
 /// credits, and emulation packets that are not tagged.
 pub(crate) const ECT: u8 = 2;
@@ -109,8 +111,9 @@ pub struct Config {
     pub wait: Duration,
     /// The longest delay of a data packet after its planned time. If the host is later than that, it skips the credit.
     pub slack: Duration,
-    /// The most emulation packets that the receiver answers with one credit packet, 1 to 6.
-    pub batch: u8,
+    /// The most emulation packets that the receiver answers with one credit packet, 1 to 6, for which it waits up to
+    /// `wait` / 100. By default it answers up to 6 that have arrived together, and waits for none.
+    pub batch: Option<u8>,
     /// The most data packets in one system call with segmentation offload, 1 or 2. With 2, a packet waits for the next
     /// one if that is planned within half the slack.
     pub segments: u8,
@@ -159,7 +162,7 @@ impl Config {
             link,
             wait: WAIT,
             slack: SLACK,
-            batch: 1,
+            batch: None,
             segments: 1,
             datagram: 1_472,
             classes: Classes::default(),
@@ -273,15 +276,14 @@ impl Config {
         }
     }
 
-    /// The TOS byte of data packets, which may leave in pairs with segmentation offload; `None` if they may not.
-    pub(crate) fn paired_tos(&self) -> Option<u8> {
-        (self.segments > 1).then_some(self.classes.data << 2 | ECT)
+    /// The most emulation packets that the receiver answers with one credit packet.
+    pub(crate) fn stamps(&self) -> u8 {
+        self.batch.unwrap_or(MAX_STAMPS as u8).clamp(1, MAX_STAMPS as u8)
     }
 
-    /// How long a receiver holds back a credit so that it can answer further emulation packets; 0 if one credit answers
-    /// one.
+    /// How long a receiver holds back a credit so that it can answer further emulation packets.
     pub(crate) fn credit_delay(&self) -> Span {
-        if self.batch > 1 { self.wait_span() / 100 } else { Span::ZERO }
+        if self.batch.is_some_and(|batch| batch > 1) { self.wait_span() / 100 } else { Span::ZERO }
     }
 
     /// The flow-control windows of a stream and of a connection, bytes. A single stream can fill the link: its window

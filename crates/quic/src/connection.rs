@@ -335,7 +335,9 @@ impl Connection {
             let (current, wait) = (self.quic.remote_address(), self.config.wait_span());
             self.credit_destination.on_newest(time, datagram.from, current, wait);
         }
-        self.send_credits(time, out);
+        if let Some(packet) = self.credits.as_mut().and_then(CreditExchange::grant_full) {
+            out.push(self.credit_to_peer(&packet));
+        }
     }
 
     /// Whether streams can be opened: the handshake is over, and the send mode is known.
@@ -373,6 +375,7 @@ impl Connection {
     }
 
     fn transmit_on_credits(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
+        let before = out.len();
         self.process_losses(now, time);
         self.update_demand(now, time);
         while let Some(departure) = self.credits.as_mut().and_then(|of| of.depart(time)) {
@@ -391,15 +394,22 @@ impl Connection {
             self.update_demand(now, time);
         }
         self.send_credits(time, out);
+        if out.len() > before {
+            self.credits.iter_mut().for_each(|of| of.end_turn(time));
+        }
         self.check_for_fallback(now, time, out);
     }
 
     /// Appends the credit packets that are due to `out`.
     fn send_credits(&mut self, time: Time, out: &mut Vec<OutgoingDatagram>) {
         while let Some(packet) = self.credits.as_mut().and_then(|of| of.grant(time)) {
-            let to = self.credit_destination.get().unwrap_or(self.quic.remote_address());
-            out.push(OutgoingDatagram { to, ..self.credit_datagram(&packet) });
+            out.push(self.credit_to_peer(&packet));
         }
+    }
+
+    fn credit_to_peer(&self, packet: &(PacketKind, Encoded)) -> OutgoingDatagram {
+        let to = self.credit_destination.get().unwrap_or(self.quic.remote_address());
+        OutgoingDatagram { to, ..self.credit_datagram(packet) }
     }
 
     /// Tells the credit engine how many packets wait for credits. While the peer is silent, or the anti-amplification

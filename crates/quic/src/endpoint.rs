@@ -71,7 +71,6 @@ impl Endpoint {
 
     fn with_socket(socket: Socket, config: Config, tls: Tls) -> Result<Self, QuicError> {
         let tls = if config.credits { tls } else { tls.without_credits() };
-        let socket = socket.pairing(config.paired_tos());
         let address = socket.address()?;
         let secret = tls.reset_secret(address);
         let state = EndpointState::new(config, tls.server_config()?, secret, random_seed())
@@ -370,7 +369,8 @@ impl Connection {
 
     /// Counts of this connection's emulation packets, credits and data packets.
     pub fn stats(&self) -> CreditStats {
-        self.handle.with(|connection| connection.stats()).unwrap_or_default()
+        let stats = self.handle.with(|connection| connection.stats()).unwrap_or_default();
+        CreditStats { unread: self.handle.shared.lock().datagram_drops.unread, ..stats }
     }
 
     /// The round trip times and losses that QUIC measures.

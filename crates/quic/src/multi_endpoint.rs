@@ -4,8 +4,8 @@
 use crate::sockets::datagram::{DatagramDrops, OutgoingDatagram};
 use crate::sockets::socket::{ReceiveBuffers, Socket};
 use crate::{config::Config, connection::Connection, credit::send_mode::SendMode};
+use crate::{config::SPIN, error::QuicError, path_stats::PathStats};
 use crate::{credit::stats::CreditStats, endpoint_state::EndpointState};
-use crate::{error::QuicError, path_stats::PathStats, sockets::driver::SPIN};
 use crate::{streams, trust::tls::Tls};
 use quinn_proto::{Dir, StreamId};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -113,7 +113,7 @@ impl MultiEndpoint {
     /// A setting is out of bounds, or the socket cannot be used.
     pub fn add(&mut self, socket: UdpSocket, config: Config, tls: Tls, seed: u64) -> Result<usize, QuicError> {
         let tls = if config.credits { tls } else { tls.without_credits() };
-        let socket = Socket::new(socket)?.pairing(config.paired_tos());
+        let socket = Socket::new(socket)?;
         let state = EndpointState::new(config, tls.server_config()?, None, seed)
             .map_err(|why| QuicError::Settings(why.to_string()))?
             .proving(tls.code.clone());

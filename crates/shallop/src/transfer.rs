@@ -45,10 +45,11 @@ const FIRST_FLIGHT: Unscheduled = Unscheduled { burst: Bytes::new(10 * 1_538), u
 
 /// Makes the QUIC configuration from these network options.
 pub fn config_of(network: NetworkOptions) -> Result<Config> {
-    Config::in_network(network.rate_limit, network.wait)
+    let config = Config::in_network(network.rate_limit, network.wait)
         .map_err(|why| wrong_option("--wait", &why))?
         .starting_with(network.unscheduled.unwrap_or(Bytes::ZERO))
-        .map_err(|why| wrong_option("--unscheduled", &why))
+        .map_err(|why| wrong_option("--unscheduled", &why))?;
+    Ok(Config { batch: network.batch, ..config })
 }
 
 fn duration(of: Span) -> Duration {
@@ -63,7 +64,6 @@ fn config(sending: &SendingOptions) -> Result<Config> {
         credits: !sending.without_credits,
         fallback: sending.fallback.into(),
         segments: sending.segments,
-        batch: sending.batch,
         over_provision: config.over_provision || sending.over_provision,
         unscheduled: if is_given { config.unscheduled } else { Some(FIRST_FLIGHT) },
         ..config
@@ -293,7 +293,14 @@ fn sentences(report: &TransferReport, done: Option<&str>, sending: &SendingOptio
         )),
     };
     let cleared = (*on_credits && measured.ecn_cleared && done != Some("received")).then(|| CLEARED.to_owned());
-    [Some(moved), skipped, resumed, left, cleared].into_iter().flatten().collect()
+    let unread = (credits.unread > 0).then(|| {
+        format!(
+            " This host was too late to read {} datagrams: its processors are busy, or net.core.rmem_max is small. The \
+             sender takes them for congestion.",
+            credits.unread
+        )
+    });
+    [Some(moved), skipped, resumed, left, cleared, unread].into_iter().flatten().collect()
 }
 
 /// A progress bar in bytes, if standard error is a terminal.

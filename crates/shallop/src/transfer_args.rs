@@ -38,6 +38,10 @@ pub struct NetworkOptions {
     /// packets with `send` and `receive`, none with `ping`. Use more only if switches drop such data first
     #[arg(long, value_name = "BYTES")]
     pub unscheduled: Option<Bytes>,
+    /// The most emulation packets of the other end that one credit packet answers, 1 to 6, for which it waits up to
+    /// 1/100 of --wait; default: those that have arrived together, without waiting
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=6))]
+    pub batch: Option<u8>,
 }
 
 /// Congestion controllers for sending without credits.
@@ -85,9 +89,6 @@ pub struct SendingOptions {
     /// expected; `--law paper` always does
     #[arg(long)]
     pub over_provision: bool,
-    /// The most emulation packets of the other end that one credit packet answers, 1 to 6
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=6))]
-    pub batch: u8,
     /// Data packets that leave as one burst (segmentation offload), 1 or 2. With 2, a packet waits up to half a
     /// millisecond for the next one, which saves processor time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]

@@ -34,6 +34,7 @@ fn credits(of: &CreditStats) -> Vec<[String; 2]> {
         row("data packets on credits", &of.data_packets),
         row("data packets without one", &of.without_credit),
         row("data packets unscheduled, before the first one", &of.unscheduled),
+        row("datagrams that this host was too late to read", &of.unread),
     ]
 }
 
@@ -87,7 +88,7 @@ mod tests {
     use shallop_quic::counters::DropCounters;
     use shallop_transfer::protocol::Summary;
 
-    const ROWS: [(&str, &str); 28] = [
+    const ROWS: [(&str, &str); 29] = [
         ("emulation packets sent", "400"),
         ("without a credit, %", "25.00"),
         ("of tests of the path, not counted above", "212"),
@@ -99,6 +100,7 @@ mod tests {
         ("data packets on credits", "205"),
         ("data packets without one", "206"),
         ("data packets unscheduled, before the first one", "210"),
+        ("datagrams that this host was too late to read", "213"),
         ("data leaves at the end", "on credits"),
         ("credits more than 10 us late at this host", "209"),
         ("more than 100 us", "208"),
@@ -132,6 +134,7 @@ mod tests {
             data_packets: 205,
             without_credit: 206,
             unscheduled: 210,
+            unread: 213,
             late: [209, 208, 207],
             latest_s: 0.0123,
             ..CreditStats::default()

@@ -132,6 +132,11 @@ impl<R: Rate> CreditEngine<R> {
         self.emulated
     }
 
+    /// The newest loss of emulation packets, 0 to 1, that the feedback law received.
+    pub fn loss(&self) -> f64 {
+        self.loss
+    }
+
     pub fn law(&self) -> &R {
         &self.law
     }

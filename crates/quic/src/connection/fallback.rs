@@ -24,7 +24,7 @@ impl Connection {
         }
         self.frames_before_settings = self.stream_frames;
         let (wait, credit_delay) = (self.config.wait_span(), self.config.credit_delay());
-        let settings = CreditSettings { tag: self.tag, batch: self.config.batch, wait, credit_delay };
+        let settings = CreditSettings { tag: self.tag, batch: self.config.stamps(), wait, credit_delay };
         if !self.settings_stream.open(&mut self.quic, &settings) {
             self.leave_credits(SendMode::WithoutCredits);
         }

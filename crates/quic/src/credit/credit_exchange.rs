@@ -4,19 +4,22 @@
 
 mod probing;
 
+use crate::config::{Config, SPIN};
+use crate::credit::fallback_detector::DataLossDetector;
 use crate::credit::outstanding::{Outstanding, SentEmulation};
 use crate::credit::packet::{Credit, Emulation, Encoded, MacKey, Packet, PacketKind, Parsed, Stamp};
 use crate::credit::stats::CreditStats;
-use crate::{config::Config, credit::counters::DropCounters, credit::fallback_detector::DataLossDetector};
+use crate::{credit::counters::DropCounters, credit::emulation_bucket::EmulationBucket};
 use crate::{credit::path_probe::PathProbe, credit::replay::ReplayWindow, credit::settings::CreditSettings};
 use shallop_control::flashpass::Law;
 use shallop_core::{Seed, Span, Time};
 use shallop_proto::flashpass::CreditEngine;
 
-/// The most late emulation packets that leave at once: half of a switch's queue for emulation packets.
-const BURST: u32 = 4;
 /// A sender that is later than this, and later than four gaps between emulation packets, skips those that it missed.
 const MAX_LATENESS: Span = Span::from_ms(1);
+/// The longest time for which packets that are due wait for others, and how often the slack has to hold it.
+const MAX_TURN: Span = Span::from_us(100);
+const TURNS_IN_SLACK: u64 = 8;
 /// The resolution of send times on the wire, 8.192 ns.
 const STEP: Span = shallop_proto::flashpass::head::TIMESTAMP_STEP;
 /// The time that QUIC may need to detect losses, in addition to two waiting times: delays of acknowledgements.
@@ -65,9 +68,9 @@ pub(crate) struct CreditExchange {
     partner: Option<Time>,
     /// The send time of the newest emulation packet; each packet has a later one than the packet before.
     sent_at: Time,
-    /// The earliest time of the next emulation packet: a token bucket of [`BURST`] packets that fills at twice their
-    /// rate.
-    not_before: Time,
+    bucket: EmulationBucket,
+    /// Before this time no emulation packet and no data packet leaves, so that several leave together.
+    next_turn: Time,
     /// The send time of the first emulation packet.
     first_at: Option<Time>,
     own_key: MacKey,
@@ -115,11 +118,12 @@ impl CreditExchange {
             pairs_within: (config.segments > 1).then(|| Span::from(config.slack) / 2),
             partner: None,
             sent_at: Time::ZERO,
-            not_before: Time::ZERO,
+            bucket: EmulationBucket::new(wait * 4),
+            next_turn: Time::ZERO,
             first_at: None,
             own_key,
             peer_key,
-            own_batch: usize::from(config.batch.clamp(1, 6)),
+            own_batch: usize::from(config.stamps()),
             seen: ReplayWindow::new(wait * 2),
             peer,
             pending_credit: None,
@@ -146,9 +150,7 @@ impl CreditExchange {
         let emulation = self.engine.emulate(slot)?;
         self.sent_at = at;
         let late = at.saturating_since(slot);
-        // A full bucket allows a burst now.
-        let room = (gap / 2 * u64::from(BURST - 1)).min(now.since_start());
-        self.not_before = self.not_before.max(now - room).saturating_add(gap / 2);
+        self.bucket.take(now, planned, gap);
         self.first_at.get_or_insert(at);
         self.loss_detector.on_emulation(at);
         self.outstanding.expire(now, self.wait);
@@ -160,7 +162,16 @@ impl CreditExchange {
     }
 
     fn emulation_due(&self) -> Option<Time> {
-        self.engine.next_emulation().map(|at| at.max(self.not_before))
+        self.engine.next_emulation().map(|at| self.bucket.earliest(at).max(self.next_turn))
+    }
+
+    /// Ends a turn, in which all that was due has left.
+    pub(crate) fn end_turn(&mut self, now: Time) {
+        self.next_turn = now.saturating_add(self.turn());
+    }
+
+    fn turn(&self) -> Span {
+        self.bucket.turn(self.engine.gap()).min(self.slack / TURNS_IN_SLACK).min(MAX_TURN)
     }
 
     /// Takes the departure of a data packet that is due, if any.
@@ -172,6 +183,7 @@ impl CreditExchange {
         self.partner = self.engine.next_departure().filter(|&at| !is_second && at <= now);
         let late = now.saturating_since(planned);
         self.stats.count_departure(late);
+        self.bucket.on_departure(now, late > self.slack, self.engine.loss());
         if late > self.slack {
             self.stats.skipped += 1;
             return Some(Departure::Skipped);
@@ -201,14 +213,23 @@ impl CreditExchange {
         let (first, second) = (departures.next()?, departures.next());
         let within = self.pairs_within.filter(|_| self.partner != Some(first));
         let close = |at: &Time| within.is_some_and(|most| at.saturating_since(first) <= most);
-        Some(second.filter(close).unwrap_or(first))
+        Some(second.filter(close).unwrap_or(first).max(self.next_turn))
     }
 
     /// Returns the credit packet that is due, if any.
     pub(crate) fn grant(&mut self, now: Time) -> Option<(PacketKind, Encoded)> {
         let due = self.credit_due.is_none_or(|at| at <= now);
-        let batch = self.own_batch;
-        let credit = self.pending_credit.take_if(|of| due || of.stamps().len() >= batch)?;
+        if due { self.grant_if_of(1) } else { self.grant_full() }
+    }
+
+    /// Returns the credit packet that has no room for another emulation packet, if any.
+    pub(crate) fn grant_full(&mut self) -> Option<(PacketKind, Encoded)> {
+        self.grant_if_of(self.own_batch)
+    }
+
+    /// Returns the pending credit packet if it has this number of stamps.
+    fn grant_if_of(&mut self, stamps: usize) -> Option<(PacketKind, Encoded)> {
+        let credit = self.pending_credit.take_if(|of| of.stamps().len() >= stamps)?;
         self.credit_due = None;
         self.stats.credits_sent += credit.stamps().len() as u64;
         Some((PacketKind::Credit, credit.encode(&self.own_key)))
@@ -270,8 +291,11 @@ impl CreditExchange {
 
     pub(crate) fn wakeup(&self) -> Option<Time> {
         let probe = self.probe.as_ref().and_then(PathProbe::due);
-        let due = [self.emulation_due(), self.departure_due(), self.credit_due, probe];
-        due.into_iter().flatten().min()
+        let packets = [self.emulation_due(), self.departure_due()].into_iter().flatten().min();
+        // Where packets wait for each other, the thread need not poll the clock for the first of them.
+        let lateness = if self.turn().is_zero() { Span::ZERO } else { SPIN.into() };
+        let packets = packets.map(|at| at.saturating_add(lateness));
+        [packets, self.credit_due, probe].into_iter().flatten().min()
     }
 
     /// Whether many emulation packets were sent and no credit has arrived in twice the waiting time.

@@ -4,6 +4,7 @@
 pub(crate) mod bypass;
 pub mod counters;
 pub(crate) mod credit_exchange;
+pub(crate) mod emulation_bucket;
 pub(crate) mod fallback_detector;
 pub(crate) mod gate;
 pub(crate) mod lateness;

@@ -29,6 +29,8 @@ pub struct DatagramDrops {
     pub unsent: u64,
     /// Datagrams from port 0 or from an unspecified address, which cannot be answered.
     pub unanswerable: u64,
+    /// Datagrams that arrived while the socket's receive buffer was full, because this host read too late.
+    pub unread: u64,
     /// Datagrams whose control messages (DSCP, ECN, segment length) were truncated or malformed.
     pub malformed_control: u64,
 }
@@ -37,6 +39,7 @@ impl AddAssign for DatagramDrops {
     fn add_assign(&mut self, other: Self) {
         self.unsent += other.unsent;
         self.unanswerable += other.unanswerable;
+        self.unread += other.unread;
         self.malformed_control += other.malformed_control;
     }
 }

@@ -2,6 +2,7 @@
 //! instead of sleeping, because timers of the kernel are not exact enough. Under a kernel in virtual time sleeps are
 //! exact and time stands still while a program computes, so it always sleeps there.
 
+use crate::config::SPIN;
 use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::sockets::socket::{ReceiveBuffers, Socket};
@@ -11,8 +12,6 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time before a deadline in which the thread polls the clock.
-pub(crate) const SPIN: Duration = Duration::from_micros(60);
 /// The number of sleeps at the start that measure how exact timers are.
 const TRIALS: usize = 8;
 /// The length of a sleep that measures how exact timers are.

@@ -1,15 +1,13 @@
 //! A UDP socket that sends and receives the DSCP and ECN of each datagram. One system call sends several datagrams with
 //! equal DSCP and ECN, and one receives several datagrams.
 
+use crate::sockets::batch::{Batch, MESSAGES};
 use crate::sockets::datagram::{DatagramDrops, IncomingDatagram, OutgoingDatagram};
-use crate::sockets::dual_stack::{self, Tos};
-use nix::sys::socket::sockopt::{RcvBuf, UdpGroSegment};
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, sendmmsg, sendmsg,
-    setsockopt,
-};
+use crate::sockets::dual_stack;
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, RxqOvfl, UdpGroSegment};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, SockaddrStorage, recvmmsg, setsockopt};
 use nix::{cmsg_space, errno::Errno};
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
@@ -18,8 +16,6 @@ const MAX_MESSAGE: usize = 1 << 16;
 /// The requested size of the receive buffer, bytes: the data of 10 Gb/s in 3 ms, for which a thread may have to wait
 /// for a processor.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// The most messages that one system call sends or receives.
-const MESSAGES: usize = 16;
 
 /// The buffers of a receive call, which all sockets of a thread may share.
 #[derive(Debug)]
@@ -45,8 +41,10 @@ impl ReceiveBuffers {
 pub(crate) struct Socket {
     udp: UdpSocket,
     is_ipv6: bool,
-    /// The TOS byte of datagrams that may leave in pairs with segmentation offload.
-    paired: Option<u8>,
+    /// Whether one message may hold several datagrams (UDP segmentation offload), until the kernel refuses one.
+    joins: bool,
+    /// The kernel's count of datagrams for which the receive buffer had no room, which wraps.
+    overflows: u32,
     /// Datagrams dropped since the last [`Socket::take_drops`].
     pub(crate) drops: DatagramDrops,
 }
@@ -61,16 +59,14 @@ impl Socket {
         dual_stack::enable_tos(&socket)?;
         dual_stack::forbid_fragments(&socket)?;
         let is_ipv6 = socket.local_addr()?.is_ipv6();
-        // The kernel limits the size to net.core.rmem_max.
-        let _ = setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER);
+        // Without CAP_NET_ADMIN the kernel limits the size to net.core.rmem_max.
+        if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
+            let _ = setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER);
+        }
+        setsockopt(&socket, RxqOvfl, &1)?;
         // An older kernel without GRO delivers datagrams one by one.
         let _ = setsockopt(&socket, UdpGroSegment, &true);
-        Ok(Self { udp: socket, is_ipv6, paired: None, drops: DatagramDrops::default() })
-    }
-
-    /// Sends datagrams with this DSCP and ECN in pairs, with UDP segmentation offload.
-    pub(crate) fn pairing(self, tos: Option<u8>) -> Self {
-        Self { paired: tos, ..self }
+        Ok(Self { udp: socket, is_ipv6, joins: true, overflows: 0, drops: DatagramDrops::default() })
     }
 
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
@@ -87,7 +83,7 @@ impl Socket {
         &mut self, inbox: &mut ReceiveBuffers, mut take: impl FnMut(&IncomingDatagram<'_>),
     ) -> io::Result<bool> {
         let most = inbox.buffer.len() / MAX_MESSAGE;
-        let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32)));
+        let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(most, Some(cmsg_space!(i32, i32, u32)));
         let slots = inbox.buffer.chunks_exact_mut(MAX_MESSAGE);
         let mut slots: Vec<_> = slots.map(|slot| [IoSliceMut::new(slot)]).collect();
         let fd = self.udp.as_raw_fd();
@@ -100,10 +96,14 @@ impl Socket {
         let mut count = 0;
         for message in messages {
             count += 1;
-            let Ok((tos, segment)) = labels_of(&message) else {
+            let Ok(Labels { tos, segment, overflows }) = Labels::of(&message) else {
                 self.drops.malformed_control += 1;
                 continue;
             };
+            if let Some(count) = overflows {
+                self.drops.unread += u64::from(count.wrapping_sub(self.overflows));
+                self.overflows = count;
+            }
             let Some(from) = message.address.and_then(address_of).filter(is_answerable) else {
                 self.drops.unanswerable += 1;
                 continue;
@@ -128,19 +128,17 @@ impl Socket {
     /// Implements [`Socket::send`] with a replaceable system call.
     fn send_by(&mut self, datagrams: &[OutgoingDatagram], call: &mut SystemCall<'_>) -> usize {
         let Some(first) = datagrams.first() else { return 0 };
-        let batch = Batch::first_of(datagrams, self.is_ipv6, self.paired);
-        let is_paired = batch.segment.is_some();
+        let batch = Batch::first_of(datagrams, self.is_ipv6, self.joins);
+        let is_joined = batch.segment.is_some();
         match call(&batch, first) {
             Ok(sent) => sent,
             Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::ENOMEM | Errno::EINTR) => 0,
             // Either the device or the kernel lacks segmentation offload, or the destination is refused.
-            Err(Errno::EIO | Errno::EINVAL) if is_paired => {
-                let paired = self.paired.take();
+            Err(Errno::EIO | Errno::EINVAL) if is_joined => {
                 let refused = self.drops.unsent;
+                self.joins = false;
                 let done = self.send_by(datagrams, call);
-                if done == 0 || self.drops.unsent > refused {
-                    self.paired = paired;
-                }
+                self.joins = done == 0 || self.drops.unsent > refused;
                 done
             }
             Err(_) => {
@@ -190,70 +188,28 @@ impl AsFd for Socket {
     }
 }
 
-/// Datagrams with equal DSCP, ECN and address family for one system call, as messages of one or two datagrams.
-struct Batch<'a> {
-    messages: Vec<Vec<IoSlice<'a>>>,
-    addresses: Vec<Option<SockaddrStorage>>,
-    /// The length of the datagrams, if a message has two of them.
-    segment: Option<u16>,
+/// What the kernel tells about a message.
+struct Labels {
+    /// The DSCP and ECN.
+    tos: u8,
+    /// The length of its datagrams.
+    segment: usize,
+    /// The datagrams dropped before it, if there were any.
+    overflows: Option<u32>,
 }
 
-impl<'a> Batch<'a> {
-    fn first_of(datagrams: &'a [OutgoingDatagram], is_ipv6: bool, paired: Option<u8>) -> Self {
-        let mut batch = Self { messages: Vec::new(), addresses: Vec::new(), segment: None };
-        let Some(first) = datagrams.first() else { return batch };
-        let (length, may_pair) = (first.bytes.len(), paired == Some(first.tos));
-        let is_like = |of: &&OutgoingDatagram| {
-            of.tos == first.tos && of.to.is_ipv4() == first.to.is_ipv4() && !(may_pair && of.bytes.len() > length)
-        };
-        let mut open: Option<&OutgoingDatagram> = None;
-        for datagram in datagrams.iter().take_while(is_like) {
-            let part = IoSlice::new(&datagram.bytes);
-            // Only the last segment of a message may be shorter.
-            let joins = open.take_if(|of| of.to == datagram.to);
-            if let (Some(message), Some(_)) = (batch.messages.last_mut(), joins) {
-                message.push(part);
-                batch.segment = u16::try_from(length).ok();
-            } else if batch.messages.len() == MESSAGES {
-                break;
-            } else {
-                batch.messages.push(vec![part]);
-                let to = dual_stack::for_socket(datagram.to, is_ipv6);
-                batch.addresses.push(Some(SockaddrStorage::from(to)));
-                open = Some(datagram).filter(|of| may_pair && of.bytes.len() == length);
+impl Labels {
+    fn of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<Self> {
+        let mut labels = Self { tos: 0, segment: MAX_MESSAGE, overflows: None };
+        for part in message.cmsgs()? {
+            match part {
+                ControlMessageOwned::UdpGroSegments(of) => labels.segment = of.max(1) as usize,
+                ControlMessageOwned::RxqOvfl(count) => labels.overflows = Some(count),
+                other => labels.tos = dual_stack::tos_in(&other).unwrap_or(labels.tos),
             }
         }
-        batch
+        Ok(labels)
     }
-
-    /// Sends the batch, and returns how many datagrams the kernel took.
-    fn send(&self, fd: i32, first: &OutgoingDatagram) -> Result<usize, Errno> {
-        let tos = Tos::new(first.tos);
-        let mut control = vec![tos.message(first.to.ip())];
-        control.extend(self.segment.as_ref().map(ControlMessage::UdpGsoSegments));
-        let flags = MsgFlags::empty();
-        if let ([message], [address]) = (&self.messages[..], &self.addresses[..]) {
-            sendmsg(fd, message, &control, flags, address.as_ref())?;
-            return Ok(message.len());
-        }
-        // The space has to match the control messages, because the kernel reads all of it.
-        let room = if self.segment.is_some() { cmsg_space!(i32, u16) } else { cmsg_space!(i32) };
-        let mut headers = MultiHeaders::preallocate(self.messages.len(), Some(room));
-        let sent = sendmmsg(fd, &mut headers, &self.messages, &self.addresses, &control, flags)?.count();
-        Ok(self.messages[..sent].iter().map(Vec::len).sum())
-    }
-}
-
-/// The DSCP and ECN of a message, and the length of its datagrams.
-fn labels_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> io::Result<(u8, usize)> {
-    let (mut tos, mut segment) = (0, MAX_MESSAGE);
-    for part in message.cmsgs()? {
-        match part {
-            ControlMessageOwned::UdpGroSegments(of) => segment = of.max(1) as usize,
-            other => tos = dual_stack::tos_in(&other).unwrap_or(tos),
-        }
-    }
-    Ok((tos, segment))
 }
 
 fn address_of(of: SockaddrStorage) -> Option<SocketAddr> {
@@ -265,7 +221,7 @@ fn address_of(of: SockaddrStorage) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::sys::socket::sockopt::ReceiveTimestampns;
+    use nix::sys::socket::sockopt::{Ipv4PacketInfo, ReceiveTimestampns};
     use std::net::Ipv4Addr;
     use std::time::{Duration, Instant};
 
@@ -310,22 +266,33 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_of_one_dscp_are_sent_by_one_call_and_keep_their_dscp() {
-        let mut all = vec![(DATA, 1_472); 20];
-        all.extend([(OTHER, 18), (OTHER, 25), (DATA, 1_000)]);
-        let (arrived, calls) = pass(&mut socket(), &all);
+    fn equal_datagrams_leave_as_one_message_and_all_arrive_with_their_dscp() {
+        let mut all = vec![(DATA, 1_472); 100];
+        all.extend([(DATA, 700), (DATA, 300), (OTHER, 18), (OTHER, 18), (OTHER, 25), (DATA, 40), (DATA, 900)]);
+        let mut sender = socket();
+        let (arrived, calls) = pass(&mut sender, &all);
         assert_eq!(arrived, expected(&all));
-        assert_eq!(calls, 4, "16, then the other 4 of data, two of another class, and the last");
+        assert_eq!(calls, 5, "1,472 to 300; 18; 25; 40; 900");
+        assert!(sender.joins, "loopback takes joined datagrams");
     }
 
     #[test]
-    fn paired_datagrams_leave_as_one_message_and_arrive_as_two() {
-        let mut all = vec![(DATA, 1_472); 5];
-        all.extend([(DATA, 700), (DATA, 300), (OTHER, 18), (OTHER, 18), (DATA, 40), (DATA, 900)]);
-        let mut sender = socket().pairing(Some(DATA));
-        let (arrived, _) = pass(&mut sender, &all);
-        assert_eq!(arrived, expected(&all));
-        assert_eq!(sender.paired, Some(DATA), "loopback takes two as one");
+    fn datagrams_for_which_the_receive_buffer_has_no_room_are_counted() {
+        let (mut sender, mut receiver) = (socket(), socket());
+        setsockopt(&receiver, RcvBuf, &1).unwrap();
+        let to = receiver.address().unwrap();
+        let datagram = OutgoingDatagram { to, tos: DATA, bytes: vec![0; 1_200] };
+        sender.joins = false;
+        let mut arrived = 0;
+        // The count comes with a datagram that arrives later.
+        for _ in 0..2 {
+            for _ in 0..50 {
+                assert_eq!(sender.send(std::slice::from_ref(&datagram)), 1);
+            }
+            while receiver.receive(&mut ReceiveBuffers::default(), |_| arrived += 1).unwrap() {}
+        }
+        let unread = receiver.take_drops().unread;
+        assert!(arrived > 0 && unread > 0 && arrived + unread <= 100, "{arrived} {unread}");
     }
 
     /// Sends six datagrams through a kernel that returns `errno` for those to port 1. Returns the ports of the
@@ -382,12 +349,12 @@ mod tests {
             Errno::ECONNRESET,
             Errno::EOPNOTSUPP,
         ];
-        for paired in [None, Some(DATA)] {
+        for joins in [false, true] {
             for errno in of_an_address {
-                let mut sender = socket().pairing(paired);
+                let mut sender = Socket { joins, ..socket() };
                 assert_eq!(send_past(errno, &mut sender), [2, 3, 4], "{errno}");
                 assert_eq!(sender.take_drops().unsent, 3, "{errno}");
-                assert_eq!(sender.paired, paired, "{errno} says nothing about segmentation");
+                assert_eq!(sender.joins, joins, "{errno} says nothing about segmentation");
             }
         }
     }
@@ -395,8 +362,8 @@ mod tests {
     #[test]
     fn a_full_socket_keeps_datagrams_for_later() {
         for errno in [Errno::EAGAIN, Errno::ENOBUFS, Errno::ENOMEM, Errno::EINTR] {
-            for paired in [None, Some(DATA)] {
-                let mut sender = socket().pairing(paired);
+            for joins in [false, true] {
+                let mut sender = Socket { joins, ..socket() };
                 assert_eq!(send_past(errno, &mut sender), [2], "{errno}");
                 assert_eq!(sender.take_drops(), DatagramDrops::default(), "{errno}");
             }
@@ -407,13 +374,13 @@ mod tests {
     fn a_kernel_without_segmentation_offload_gets_datagrams_one_by_one() {
         let make = |_| OutgoingDatagram { to: (Ipv4Addr::LOCALHOST, 1).into(), tos: DATA, bytes: vec![0; 1_200] };
         let all: [OutgoingDatagram; 4] = std::array::from_fn(make);
-        let mut sender = socket().pairing(Some(DATA));
+        let mut sender = socket();
         let mut kernel = |batch: &Batch<'_>, _: &OutgoingDatagram| match batch.segment {
             Some(_) => Err(Errno::EIO),
             None => Ok(batch.messages.len()),
         };
         assert_eq!(sender.send_by(&all, &mut kernel), 4);
-        assert_eq!((sender.paired, sender.take_drops().unsent), (None, 0));
+        assert_eq!((sender.joins, sender.take_drops().unsent), (false, 0));
     }
 
     #[test]
@@ -422,9 +389,10 @@ mod tests {
         let mut receiver = Socket::new(udp.try_clone().unwrap()).unwrap();
         let (mut sender, mut inbox) = (socket(), ReceiveBuffers::default());
         let to = receiver.address().unwrap();
-        // A timestamp takes the space of the DSCP and ECN.
+        // A timestamp and addresses take the space of the DSCP and ECN.
         for (stamps, number) in [(true, 1), (false, 2)] {
             setsockopt(&udp, ReceiveTimestampns, &stamps).unwrap();
+            setsockopt(&udp, Ipv4PacketInfo, &stamps).unwrap();
             assert_eq!(sender.send(&[OutgoingDatagram { to, tos: DATA, bytes: vec![number; 30] }]), 1);
             let (begun, mut seen) = (Instant::now(), (0, None));
             while seen == (0, None) && begun.elapsed() < Duration::from_secs(5) {
@@ -443,23 +411,5 @@ mod tests {
             assert!(!of(bad), "{bad}");
         }
         assert!(of("192.0.2.1:1") && of("[::1]:65535"));
-    }
-
-    #[test]
-    fn a_message_has_at_most_two_datagrams_and_only_the_last_is_shorter() {
-        let to = (Ipv4Addr::LOCALHOST, 9).into();
-        let make = |length| OutgoingDatagram { to, tos: DATA, bytes: vec![0; length] };
-        let lengths = [1_472, 1_472, 1_472, 900, 900, 900, 1_472, 1_500, 1_472];
-        let datagrams = lengths.map(make);
-        let of = |paired| {
-            let batch = Batch::first_of(&datagrams, false, paired);
-            let lengths = |of: &Vec<IoSlice<'_>>| of.iter().map(|part| part.len()).collect();
-            (batch.messages.iter().map(lengths).collect::<Vec<Vec<usize>>>(), batch.segment)
-        };
-        let paired = [&[1_472, 1_472][..], &[1_472, 900], &[900], &[900], &[1_472]];
-        let paired: Vec<Vec<usize>> = paired.into_iter().map(<[usize]>::to_vec).collect();
-        assert_eq!(of(Some(DATA)), (paired, Some(1_472)), "a longer one begins another batch");
-        assert_eq!(of(None), (lengths.map(|length| vec![length]).to_vec(), None));
-        assert_eq!(of(Some(OTHER)).1, None);
     }
 }

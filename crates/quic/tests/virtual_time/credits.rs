@@ -33,7 +33,7 @@ fn data_fills_the_link_without_drops() {
 #[test]
 fn the_law_of_the_paper_and_several_stamps_to_a_credit_fill_the_link_without_drops() {
     for batch in [1, 6] {
-        let config = Config { batch, ..config(100, 40).as_in_paper() };
+        let config = Config { batch: Some(batch), ..config(100, 40).as_in_paper() };
         let mut network = Network::connected_with(config, &LinkConfig::new(100e6, ms(10)));
         network.watch();
         let took = network.upload(5 * MB, secs(5));

@@ -1,6 +1,7 @@
 //! Both sides of an exchange, without a network.
 
 use super::*;
+use crate::credit::emulation_bucket::BURST;
 use crate::credit::packet::Parsed;
 use shallop_core::BitsPerSec;
 
