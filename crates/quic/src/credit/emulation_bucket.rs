@@ -13,8 +13,10 @@ const MAX_LOSS: f64 = 0.02;
 const RETRY: Span = Span::from_secs(60);
 /// One in this number of credits may be skipped before the host asks for fewer: single stalls of a host skip some.
 const MAX_SKIPPED: u64 = 8;
-/// How much more a host asks for than it has used in a window, and then in each window that skips few credits.
-const HEADROOM: f64 = 1.15;
+/// The most to which two windows of many skipped credits reduce the rate at once.
+const MAX_CUT: f64 = 0.85;
+/// The factor of the gap between emulation packets in each window that skips few credits.
+const FASTER: f64 = 0.9;
 /// The most by which a host's speed lengthens the gap between emulation packets.
 const MAX_SLOWDOWN: u64 = 16;
 /// The least credits in a window by which a host's speed is judged.
@@ -27,7 +29,6 @@ const MIN_CREDITS: u64 = 20;
 #[derive(Debug)]
 pub(crate) struct EmulationBucket {
     window: Span,
-    begun: Time,
     ends: Time,
     not_before: Time,
     burst: u32,
@@ -38,6 +39,8 @@ pub(crate) struct EmulationBucket {
     /// The credits used and skipped in this window.
     used: u64,
     skipped: u64,
+    /// Whether the window before skipped many credits.
+    was_slow: bool,
     /// The mean gap between packets at the last one.
     gap: Span,
     /// The least gap between emulation packets for which this host has time.
@@ -49,7 +52,6 @@ impl EmulationBucket {
     pub(crate) fn new(window: Span) -> Self {
         Self {
             window,
-            begun: Time::ZERO,
             ends: Time::ZERO,
             not_before: Time::ZERO,
             burst: BURST,
@@ -57,6 +59,7 @@ impl EmulationBucket {
             has_bound: false,
             used: 0,
             skipped: 0,
+            was_slow: false,
             gap: Span::ZERO,
             least_gap: Span::ZERO,
         }
@@ -96,9 +99,7 @@ impl EmulationBucket {
             return;
         }
         self.adapt_burst(now, loss);
-        // A window that ends late, after a pause, tells little about the host.
-        self.adapt_rate(now.saturating_since(self.begun).min(self.window * 2));
-        self.begun = now;
+        self.adapt_rate();
         self.ends = now.saturating_add(self.window);
         (self.has_bound, self.used, self.skipped) = (false, 0, 0);
     }
@@ -115,12 +116,17 @@ impl EmulationBucket {
         }
     }
 
-    fn adapt_rate(&mut self, elapsed: Span) {
+    /// A single window of many skipped credits is a stall of the host, and changes nothing.
+    fn adapt_rate(&mut self) {
         let credits = self.used + self.skipped;
         let is_slow = credits >= MIN_CREDITS && self.skipped * MAX_SKIPPED > credits;
-        // A little more than was used, so that the host is found to be faster again.
-        let sustained = (elapsed / self.used.max(1)).scale(1.0 / HEADROOM).min(self.gap * MAX_SLOWDOWN);
-        self.least_gap = if is_slow { sustained } else { self.least_gap.scale(1.0 / HEADROOM) };
+        if std::mem::replace(&mut self.was_slow, is_slow) && is_slow {
+            let part = (self.used as f64 / credits as f64).max(MAX_CUT);
+            let slower = self.least_gap.max(self.gap).scale(1.0 / part);
+            self.least_gap = slower.min(self.gap * MAX_SLOWDOWN);
+        } else if !is_slow {
+            self.least_gap = self.least_gap.scale(FASTER);
+        }
     }
 }
 
