@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use shallop_core::{Bytes, Span};
 use shallop_quic::{Config, Connection, Fallback, SendMode, Unscheduled};
+use shallop_transfer::limits::raise_open_files;
 use shallop_transfer::plain_trial::TrialResult;
 use shallop_transfer::protocol::{
     Entry, FileOutcome, Position, Progress, ReceiveOptions, SendOptions, SourcePaths, Token,
@@ -28,6 +29,8 @@ use std::time::Duration;
 
 /// The exit code if files are missing at the receiver.
 const INCOMPLETE: u8 = 1;
+/// The most files that are named because they are missing at the receiver: a sender could fill the log.
+const NAMED: usize = 1_000;
 /// What it means that ECN-capable packets do not arrive as such.
 const CLEARED: &str =
     " The path clears ECN: switches with selective drop take emulation packets for tagged ones and drop them first.";
@@ -110,6 +113,9 @@ pub fn send(args: &Send, listen: &dyn Fn() -> Result<Arc<AtomicBool>>) -> Result
 /// Receives files until Ctrl-C sets `stop` or, with `--once`, until the first sender is done.
 pub fn receive(args: &Receive, stop: &AtomicBool) -> Result<ExitCode> {
     let config = config(&args.sending)?;
+    if let Err(why) = raise_open_files() {
+        print::stderr(&format!("warning: many files at a time may fail: {why}\n"));
+    }
     let listening = listen(args, config)?;
     announce(&listening, args)?;
     let receiving = &listening.server;
@@ -222,9 +228,12 @@ fn print_report(report: &TransferReport, from: &str, done: Option<&str>, sending
         print::line(&format!("{from}{}", sentences(report, done, sending)))?;
     }
     // Both sides print the reasons of the receiver.
-    for failed in &report.transfer.failed {
+    for failed in report.transfer.failed.iter().take(NAMED) {
         let (path, reason) = (printable(&failed.path), printable(&failed.reason));
         print::stderr(&format!("{from}{path}: not in place at the receiver: {reason}\n"));
+    }
+    if let Some(more @ 1..) = report.transfer.failed.len().checked_sub(NAMED) {
+        print::stderr(&format!("{from}{more} more are not in place at the receiver.\n"));
     }
     Ok(ExitCode::from(code))
 }

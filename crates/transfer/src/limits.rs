@@ -1,9 +1,11 @@
 //! What the transfers of a server may use together.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shallop_quic::host_prefix;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
@@ -13,6 +15,29 @@ const MAX_THREADS: usize = 2_048;
 /// The default bound of the threads for peers at one address.
 const MAX_THREADS_OF_ADDRESS: usize = 512;
 
+/// The memory for the lists of all transfers, from which on further lists get [`LEAST_LIST`], bytes. One list may take
+/// half of it.
+const LISTS: usize = 1 << 30;
+/// The least memory for a list, bytes: about 5,000 entries.
+const LEAST_LIST: usize = 1 << 20;
+
+/// The open files that a receiver may need: two for each thread, and partial files that wait for their streams.
+const OPEN_FILES: u64 = 65_536;
+
+/// Raises the number of files that this process may have open, often 1,024, to 65,536, or as far as the system allows.
+/// Otherwise the files of a few senders would be all, and the files of others would fail.
+///
+/// # Errors
+/// The system refuses.
+pub fn raise_open_files() -> io::Result<()> {
+    let now = getrlimit(Resource::Nofile);
+    let most = now.maximum.map_or(OPEN_FILES, |most| most.min(OPEN_FILES));
+    if now.current.is_some_and(|current| current < most) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..now })?;
+    }
+    Ok(())
+}
+
 /// Bounds that the transfers of a server share.
 #[derive(Debug)]
 pub struct Limits {
@@ -20,6 +45,8 @@ pub struct Limits {
     most_of_address: usize,
     /// The threads in use, by the [`host_prefix`] of the peer. No entry is 0.
     in_use: Mutex<BTreeMap<Option<u128>, usize>>,
+    /// The memory that lists take, bytes.
+    lists: AtomicUsize,
     /// Held while a piece of a file is hashed that a peer claims to know, so that such work takes one processor.
     pub(crate) hashing: Mutex<()>,
 }
@@ -33,7 +60,8 @@ impl Default for Limits {
 impl Limits {
     /// Allows at most `most` threads at a time, of them `most_of_address` for peers at one address (of IPv6, one /64).
     pub fn of_threads(most: usize, most_of_address: usize) -> Self {
-        Self { most, most_of_address, in_use: Mutex::default(), hashing: Mutex::default() }
+        let (in_use, lists, hashing) = Default::default();
+        Self { most, most_of_address, in_use, lists, hashing }
     }
 
     /// Counts a thread for a peer at this address until the result is dropped.
@@ -74,6 +102,31 @@ impl Limits {
     }
 }
 
+/// The memory that the list of one transfer takes. Dropping it returns the memory.
+pub(crate) struct ListMemory<'a> {
+    limits: &'a Limits,
+    taken: usize,
+}
+
+impl<'a> ListMemory<'a> {
+    pub(crate) fn new(limits: &'a Limits) -> Self {
+        Self { limits, taken: 0 }
+    }
+
+    /// Takes memory for an entry. False if the list takes more than half of what other lists leave.
+    pub(crate) fn take(&mut self, bytes: usize) -> bool {
+        let others = self.limits.lists.fetch_add(bytes, Ordering::Relaxed).saturating_sub(self.taken);
+        self.taken += bytes;
+        self.taken <= (LISTS.saturating_sub(others) / 2).max(LEAST_LIST)
+    }
+}
+
+impl Drop for ListMemory<'_> {
+    fn drop(&mut self) {
+        self.limits.lists.fetch_sub(self.taken, Ordering::Relaxed);
+    }
+}
+
 /// One of the threads. Dropping it allows another one.
 pub(crate) struct Ticket<'a> {
     limits: &'a Limits,
@@ -108,5 +161,17 @@ mod tests {
         let _mine = [of("2001:db8::3").unwrap(), of("192.0.2.2").unwrap()];
         drop(theirs);
         assert_eq!(limits.in_use().values().sum::<usize>(), 2);
+    }
+
+    #[test]
+    fn a_thousand_lists_share_2_gib_and_return_them() {
+        let limits = Limits::default();
+        let fill = |list: &mut ListMemory| while list.take(1 << 16) {};
+        let mut all: Vec<_> = (0..1_024).map(|_| ListMemory::new(&limits)).collect();
+        all.iter_mut().for_each(fill);
+        let taken = limits.lists.load(Ordering::Relaxed);
+        assert!(all[0].taken >= LISTS / 2 && all[1_023].taken >= LEAST_LIST && taken <= 2 * LISTS + (1_024 << 16));
+        drop(all);
+        assert_eq!(limits.lists.load(Ordering::Relaxed), 0);
     }
 }

@@ -7,7 +7,9 @@ use shallop_quic::{Config, Endpoint, QuicError, Tls, identity::AnyServer};
 use shallop_transfer::client::{Trust, connect};
 use shallop_transfer::protocol::{SendOptions, SourcePaths};
 use std::io::{BufRead, BufReader, Read};
-use std::{fs, process::Command, time::Duration};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::{fs, fs::Permissions, time::Duration};
 
 /// What a command prints until it is ended: two lines, and standard error.
 fn first_words(mut command: Command) -> (String, String) {
@@ -79,6 +81,25 @@ fn an_empty_list_does_not_end_receive_once() {
     fs::write(place.path("file"), "abc").unwrap();
     report(&place.send("file", &receiver.address, &["--json"]));
     assert_eq!(receiver.report(0).0["transfer"]["files"], 1);
+}
+
+#[test]
+fn many_files_at_a_time_arrive_where_few_may_be_open_and_no_folder_is_open_to_all() {
+    let place = Place::new();
+    fs::create_dir(place.path("source")).unwrap();
+    fs::set_permissions(place.path("source"), Permissions::from_mode(0o777)).unwrap();
+    (0..64).for_each(|number| fs::write(place.path(&format!("source/{number}")), vec![7; 300_000]).unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -Sn 40; umask 0; exec \"$0\" \"$@\" --bind 127.0.0.1:0", env!("CARGO_BIN_EXE_shallop")]);
+    shell.args(RECEIVE_ONCE).current_dir(place.path("")).env("SHALLOP_CODE", CODE);
+    let receiver = Listener::start({
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        shell
+    });
+    report(&place.send("source", &receiver.address, &["--json", "--streams", "64"]));
+    assert_eq!(receiver.report(0).0["transfer"]["files"], 64);
+    let mode = fs::metadata(place.path("inbox/source")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl TargetFolder {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut parent = self.root.try_clone()?;
         for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
-            match enter(&parent, folder, create.then_some(0o777))? {
+            match enter(&parent, folder, create.then_some(0o777 & !NEVER))? {
                 Some(entered) => parent = entered,
                 None => return Ok(None),
             }
@@ -51,7 +51,7 @@ impl TargetFolder {
         let Some(place) = self.target(path, true)? else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        enter(&place.parent, &place.name, Some(u32::from(mode) | 0o700)).map(|_| ())
+        enter(&place.parent, &place.name, Some(u32::from(mode) & !NEVER | 0o700)).map(|_| ())
     }
 }
 

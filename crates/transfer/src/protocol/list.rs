@@ -1,10 +1,14 @@
 //! The list of files and folders at the begin of a transfer.
 
+use crate::limits::ListMemory;
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::manifest::{Entry, MAX_ENTRIES, Manifest};
 use crate::protocol::message::{Message, PROTOCOL};
 use crate::protocol::{MAX_PUSHED, error::TransferError, link::Link, token::Token};
 use shallop_quic::tidy;
+
+/// The memory of an entry and its state, without its path, bytes.
+const ENTRY: usize = 128;
 
 pub(crate) struct SenderList {
     pub token: Token,
@@ -14,7 +18,7 @@ pub(crate) struct SenderList {
 }
 
 /// Reads the sender's list of files and folders, and checks their paths and sizes.
-pub(crate) fn read_list(control: &mut ControlReader) -> Result<SenderList, TransferError> {
+pub(crate) fn read_list(control: &mut ControlReader, memory: &mut ListMemory<'_>) -> Result<SenderList, TransferError> {
     let wrong = |what: &str| Err(TransferError::Manifest(what.to_owned()));
     let Message::Hello { protocol, token, entries, bytes, pushed } = control.read()? else {
         return Err(TransferError::Protocol("it does not greet".to_owned()));
@@ -32,6 +36,9 @@ pub(crate) fn read_list(control: &mut ControlReader) -> Result<SenderList, Trans
         };
         if id != number {
             return wrong("its entries do not count up from 0");
+        }
+        if !memory.take(path.len() + ENTRY) {
+            return wrong("its list needs more memory than the lists of all transfers may take");
         }
         manifest.push(Entry { path, kind, size, mode })?;
     }

@@ -12,6 +12,10 @@ pub const MAX_ENTRIES: usize = 1_000_000;
 /// The upper bound of the sum of path lengths in a transfer, bytes.
 pub const MAX_PATHS: usize = 256 << 20;
 
+/// The upper bound of the names in the paths of a transfer, each folder counted for each path in it: the receiver opens
+/// the folders of a path one by one.
+const MAX_NAMES: usize = 16_000_000;
+
 /// The upper bound of the sum of file lengths in a transfer, bytes: 4 EiB, half of the largest file on Linux (`off_t`).
 pub const MAX_BYTES: u64 = 1 << 62;
 
@@ -55,6 +59,8 @@ pub struct Manifest {
     entries: Vec<Entry>,
     bytes: u64,
     path_bytes: usize,
+    /// The number of names in all paths.
+    names: usize,
 }
 
 impl Manifest {
@@ -76,6 +82,10 @@ impl Manifest {
         self.path_bytes += entry.path.len();
         if self.path_bytes > MAX_PATHS {
             return Err(TransferError::Manifest(format!("more than {MAX_PATHS} bytes of paths")));
+        }
+        self.names += entry.path.split('/').count();
+        if self.names > MAX_NAMES {
+            return Err(TransferError::Manifest(format!("more than {MAX_NAMES} names in its paths")));
         }
         if entry.size > MAX_BYTES {
             let why = format!("has {} bytes, more than {MAX_BYTES}", entry.size);
@@ -241,6 +251,14 @@ mod tests {
         }
         let why = deep.check().unwrap_err().to_string();
         assert!(why.contains("1021200 files and folders, more than 1000000"), "{why}");
+        let more = (0..).map(|number| Entry {
+            path: format!("{}{number}", "a/".repeat(2_000)),
+            size: 0,
+            mode: 0,
+            kind: Kind::File,
+        });
+        let pushed = more.take_while(|entry| deep.push(entry.clone()).is_ok()).count();
+        assert_eq!(pushed, (16_000_000 - 600 * 1_702) / 2_001);
     }
 
     #[test]

@@ -102,6 +102,19 @@ impl Summary {
     }
 }
 
+/// The failures of a transfer whose reasons are kept whole. A peer may give a million of them.
+pub(crate) const WHOLE_REASONS: usize = 1_000;
+/// The longest reason of further ones, bytes of ASCII text.
+const SHORT_REASON: usize = 80;
+
+impl Summary {
+    pub(crate) fn fail(&mut self, path: &str, reason: &str) {
+        let most = if self.failed.len() < WHOLE_REASONS { usize::MAX } else { SHORT_REASON };
+        let reason = reason.chars().take(most).collect();
+        self.failed.push(Failure { path: path.to_owned(), reason });
+    }
+}
+
 /// A file or folder that is not in place at the receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
@@ -113,6 +126,14 @@ pub struct Failure {
 mod tests {
     use super::*;
     use crate::protocol::manifest::Kind;
+
+    #[test]
+    fn after_a_thousand_failures_reasons_are_short() {
+        let mut summary = Summary::default();
+        (0..=WHOLE_REASONS).for_each(|_| summary.fail("a", &"x".repeat(1_000)));
+        let lengths = [0, WHOLE_REASONS - 1, WHOLE_REASONS].map(|at| summary.failed[at].reason.len());
+        assert_eq!(lengths, [1_000, 1_000, SHORT_REASON]);
+    }
 
     #[test]
     fn a_position_counts_resumed_sent_and_skipped_bytes() {

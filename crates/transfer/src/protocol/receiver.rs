@@ -9,12 +9,12 @@ use crate::protocol::link::{Link, closed};
 use crate::protocol::list::read_list;
 use crate::protocol::manifest::{Entry, Kind, Manifest};
 use crate::protocol::message::{Digest, Message, Part};
-use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
+use crate::protocol::progress::{FileOutcome, Progress, Summary};
 use crate::protocol::reasons::{NO_LIST, NO_THREAD, abandoned, different, hidden, no_thread};
 use crate::protocol::receive_options::ReceiveOptions;
 use crate::protocol::record::{Piece, RecordReader};
 use crate::protocol::{CHUNK, pause_if_short};
-use crate::{limits::Limits, timeout::with_timeout};
+use crate::{limits::Limits, limits::ListMemory, timeout::with_timeout};
 use shallop_quic::tidy;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -50,10 +50,11 @@ fn receive_entries(
     };
     let _ticket = limits.take(link.peer()).map_err(no_thread)?;
     let late = || link.close(NO_LIST);
+    let mut memory = ListMemory::new(limits);
     let begun = with_timeout(options.list_timeout, late, || {
         let mut heard = ControlReader::new(link.accept_uni()?.ok_or_else(closed)?);
         let control = ControlWriter::new(link.open_uni()?);
-        let opened = read_list(&mut heard).and_then(|list| {
+        let opened = read_list(&mut heard, &mut memory).and_then(|list| {
             let local = |source| TransferError::Local { path: folder.to_owned(), source };
             Ok((TargetFolder::open(folder, list.token).map_err(local)?, list))
         });
@@ -64,6 +65,7 @@ fn receive_entries(
     let (folder, list) = match opened {
         Ok(opened) => opened,
         Err(why) => {
+            drop(memory);
             // The path of the folder is not told to the sender.
             let reason = match &why {
                 TransferError::Local { .. } => "its folder cannot be opened".to_owned(),
@@ -415,7 +417,7 @@ impl Receiver<'_> {
             return Err(io::Error::other("what came is not what was sent"));
         }
         if self.is_pushed
-            && let Some(mut there) = target.open_complete()?
+            && let Some(mut there) = target.open_complete().inspect_err(|_| _ = target.remove_part())?
         {
             let is_same =
                 there.metadata()?.len() == entry.size && self.hash(&mut there, entry.size)?.1.finalize() == sum.0;
@@ -468,9 +470,7 @@ impl Receiver<'_> {
             FileOutcome::Moved if entry.kind == Kind::Folder => summary.folders += 1,
             FileOutcome::Moved => summary.files += 1,
             FileOutcome::Skipped => summary.skipped += 1,
-            FileOutcome::Failed(reason) => {
-                summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
-            }
+            FileOutcome::Failed(reason) => summary.fail(&entry.path, reason),
         }
         if self.is_pushed && entry.kind.is_file() && *outcome == FileOutcome::Moved {
             summary.bytes += entry.size;

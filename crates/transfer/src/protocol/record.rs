@@ -18,6 +18,11 @@ pub(crate) fn write_header(stream: &mut dyn Write, id: u32, offset: u64) -> io::
     stream.write_all(&offset.to_le_bytes())
 }
 
+/// The first length of a reader's buffer, bytes, and the factor by which it grows when a read fills it: a stream whose
+/// chunks do not arrive takes little memory.
+const FIRST_BUFFER: usize = 16 * 1024;
+const GROWTH: usize = 4;
+
 /// Writes up to [`CHUNK`] bytes of the file.
 pub(crate) fn write_chunk(stream: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(&(bytes.len() as u32).to_le_bytes())?;
@@ -50,11 +55,13 @@ pub(crate) struct RecordReader {
     /// The bytes of the current chunk that were not read yet.
     left: usize,
     buffer: Vec<u8>,
+    /// Whether the last read filled the buffer.
+    is_full: bool,
 }
 
 impl RecordReader {
     pub(crate) fn new(stream: Box<dyn Read + Send>) -> Self {
-        Self { stream: BufReader::new(stream), left: 0, buffer: Vec::new() }
+        Self { stream: BufReader::new(stream), left: 0, buffer: vec![0; FIRST_BUFFER], is_full: false }
     }
 
     /// Reads the entry's number and the offset of the next record. `None` at the end of the stream.
@@ -88,11 +95,13 @@ impl RecordReader {
                 length if length as usize > CHUNK => return Err(io::ErrorKind::InvalidData.into()),
                 length => self.left = length as usize,
             }
-            if self.buffer.len() < self.left {
-                self.buffer.resize(self.left, 0);
-            }
         }
-        let got = self.stream.read(&mut self.buffer[..self.left])?;
+        if self.is_full && self.buffer.len() < CHUNK {
+            self.buffer.resize(self.buffer.len() * GROWTH, 0);
+        }
+        let most = self.left.min(self.buffer.len());
+        let got = self.stream.read(&mut self.buffer[..most])?;
+        self.is_full = got == self.buffer.len();
         if got == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -104,5 +113,25 @@ impl RecordReader {
         let mut bytes = [0; N];
         self.stream.read_exact(&mut bytes)?;
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_that_does_not_arrive_takes_little_memory() {
+        let begun = [&(CHUNK as u32).to_le_bytes()[..], &[7]].concat();
+        let mut reader = RecordReader::new(Box::new(io::Cursor::new(begun)));
+        assert!(matches!(reader.piece(), Ok(Piece::Bytes([7]))));
+        assert!(reader.piece().is_err() && reader.buffer.capacity() <= FIRST_BUFFER);
+        let whole = [&(CHUNK as u32).to_le_bytes()[..], &vec![7; CHUNK]].concat();
+        let mut reader = RecordReader::new(Box::new(io::Cursor::new(whole)));
+        let mut lengths = Vec::new();
+        while let Ok(Piece::Bytes(bytes)) = reader.piece() {
+            lengths.push(bytes.len() / 1_024);
+        }
+        assert_eq!(lengths, [7, 16, 64, 168], "after the 8 KiB that the inner reader has read");
     }
 }

@@ -6,7 +6,7 @@ use crate::protocol::link::{Link, Outgoing, closed};
 use crate::protocol::list::write_list;
 use crate::protocol::manifest::Entry;
 use crate::protocol::message::{Digest, Message, Part};
-use crate::protocol::progress::{Failure, FileOutcome, Progress, Summary};
+use crate::protocol::progress::{FileOutcome, Progress, Summary};
 use crate::protocol::record::{write_chunk, write_end, write_header};
 use crate::protocol::sources::SourcePaths;
 use crate::protocol::token::Token;
@@ -202,7 +202,7 @@ impl<'a> Sender<'a> {
         let summary = &mut entries.summary;
         match (outcome, state, entry.kind.is_file()) {
             (FileOutcome::Failed(reason), _, _) if state != State::Answered => {
-                summary.failed.push(Failure { path: entry.path.clone(), reason: reason.clone() });
+                summary.fail(&entry.path, reason);
             }
             (FileOutcome::Moved, State::Announced, false) => summary.folders += 1,
             (FileOutcome::Moved, State::Sent, true) => {

@@ -1,12 +1,12 @@
-//! The files and folders that a sender sends.
+//! The files and folders that a sender sends. Below a path that the user gives, no symbolic link is followed, also if
+//! somebody exchanges a folder for a link meanwhile.
 
 use crate::protocol::error::TransferError;
 use crate::protocol::manifest::{Entry, Kind, Manifest};
-use rustix::fs::OFlags;
-use std::fs::{File, Metadata};
-use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, openat, openat2, statat};
+use rustix::{fd::OwnedFd, io::Errno};
 use std::path::{Path, PathBuf};
+use std::{ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc};
 
 /// The most symbolic links that an error names.
 const NAMED: usize = 10;
@@ -15,7 +15,39 @@ const NAMED: usize = 10;
 #[derive(Clone, Debug, Default)]
 pub struct SourcePaths {
     pub(crate) manifest: Manifest,
-    paths: Vec<PathBuf>,
+    /// The local path of each entry, and the folder that the user gave and that contains it.
+    paths: Vec<(PathBuf, Arc<Root>)>,
+}
+
+/// A path that the user gave: a folder, or a file, of which symbolic links may be on the way to it alone.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    /// The open folder; `None` for a file.
+    folder: Option<OwnedFd>,
+}
+
+impl Root {
+    fn open(path: &Path, found: &Stat) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let folder = is_folder.then(|| rustix::fs::open(path, flags, Mode::empty())).transpose()?;
+        Ok(Self { path: path.to_owned(), folder })
+    }
+
+    /// Opens the file or folder at this path for reading. Opening a FIFO must not block.
+    fn read(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let Some(folder) = &self.folder else { return Ok(openat(CWD, path, flags, Mode::empty())?) };
+        let below = path.strip_prefix(&self.path).ok().filter(|below| *below != Path::new(""));
+        let below = below.unwrap_or(Path::new("."));
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+        match openat2(folder, below, flags, Mode::empty(), resolve) {
+            // Linux before 5.6 follows links to folders. Some filters of system calls do not know this one.
+            Err(Errno::NOSYS | Errno::PERM) => Ok(openat(folder, below, flags, Mode::empty())?),
+            opened => Ok(opened?),
+        }
+    }
 }
 
 impl SourcePaths {
@@ -34,23 +66,25 @@ impl SourcePaths {
     }
 
     fn walk(&mut self, path: &Path) -> Result<(), TransferError> {
-        let mut left = vec![(path.to_owned(), own_name(path)?)];
+        let failed = |source: Errno| local(path, source.into());
+        let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        let root = Arc::new(Root::open(path, &found).map_err(|source| local(path, source))?);
+        let mut left = vec![(path.to_owned(), own_name(path)?, found)];
         let mut links = Vec::new();
-        while let Some((path, name)) = left.pop() {
-            let metadata = path.symlink_metadata().map_err(|source| local(&path, source))?;
-            if metadata.is_symlink() {
+        while let Some((path, name, found)) = left.pop() {
+            if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
                 links.push(path);
                 continue;
             }
-            let kind = kind(&metadata).map_err(|reason| unsendable(&path, reason))?;
+            let kind = kind(&found).map_err(|reason| unsendable(&path, reason))?;
             if kind == Kind::Folder {
-                let inside = children(&path, &name)?;
+                let inside = children(&root, &path, &name)?;
                 left.extend(inside.into_iter().rev());
             }
-            let size = if kind.is_file() { metadata.len() } else { 0 };
-            let mode = (metadata.permissions().mode() & 0o777) as u16;
+            let size = if kind.is_file() { found.st_size.cast_unsigned() } else { 0 };
+            let mode = (found.st_mode & 0o777) as u16;
             self.manifest.push(Entry { path: name, kind, size, mode })?;
-            self.paths.push(path);
+            self.paths.push((path, Arc::clone(&root)));
         }
         links.first().map_or(Ok(()), |first| Err(unsendable(first, &refusal(&links))))
     }
@@ -60,11 +94,10 @@ impl SourcePaths {
     /// # Errors
     /// The file cannot be read, or has changed its type or length.
     pub(crate) fn open(&self, id: u32) -> io::Result<File> {
-        let (Some(path), Some(entry)) = (self.paths.get(id as usize), self.manifest.entry(id)) else {
+        let (Some((path, root)), Some(entry)) = (self.paths.get(id as usize), self.manifest.entry(id)) else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+        let file = File::from(root.read(path, OFlags::empty())?);
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.len() != entry.size {
             return Err(io::Error::other("it has changed since the transfer began"));
@@ -96,27 +129,31 @@ fn own_name(path: &Path) -> Result<String, TransferError> {
     Ok(name.to_owned())
 }
 
-/// The paths and names in a folder, in the order of names.
-fn children(path: &Path, name: &str) -> Result<Vec<(PathBuf, String)>, TransferError> {
+/// What is in a folder, in the order of names.
+fn children(root: &Root, path: &Path, name: &str) -> Result<Vec<(PathBuf, String, Stat)>, TransferError> {
+    let failed = |source: Errno| local(path, source.into());
+    let folder = root.read(path, OFlags::DIRECTORY).map_err(|source| local(path, source))?;
     let mut inside = Vec::new();
-    for child in path.read_dir().map_err(|source| local(path, source))? {
-        let child = child.map_err(|source| local(path, source))?;
-        let own = child.file_name();
-        let own = own.to_str().ok_or_else(|| unsendable(&child.path(), "its name is not UTF-8"))?;
-        inside.push((child.path(), format!("{name}/{own}")));
+    for child in Dir::read_from(&folder).map_err(failed)? {
+        let child = child.map_err(failed)?;
+        let own = OsStr::from_bytes(child.file_name().to_bytes());
+        if own == "." || own == ".." {
+            continue;
+        }
+        let (at, text) = (path.join(own), own.to_str());
+        let text = text.ok_or_else(|| unsendable(&at, "its name is not UTF-8"))?;
+        let found = statat(&folder, own, AtFlags::SYMLINK_NOFOLLOW).map_err(|why| local(&at, why.into()))?;
+        inside.push((at, format!("{name}/{text}"), found));
     }
-    inside.sort();
+    inside.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(inside)
 }
 
-fn kind(metadata: &Metadata) -> Result<Kind, &'static str> {
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        Ok(Kind::Folder)
-    } else if kind.is_file() {
-        Ok(Kind::File)
-    } else {
-        Err("it is neither file nor folder")
+fn kind(found: &Stat) -> Result<Kind, &'static str> {
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::Directory => Ok(Kind::Folder),
+        FileType::RegularFile => Ok(Kind::File),
+        _ => Err("it is neither file nor folder"),
     }
 }
 
@@ -151,6 +188,27 @@ mod tests {
         let file = ("root/b/ü x", Kind::File, 2);
         let program = ("root/a", Kind::File, 1);
         assert_eq!(found, [folder("root"), program, folder("root/b"), folder("root/b/empty"), file]);
+    }
+
+    #[test]
+    fn a_folder_that_becomes_a_symbolic_link_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, outside) = (place.path().join("root"), place.path().join("outside"));
+        for (folder, text) in [(root.join("in"), "public"), (outside.clone(), "secret")] {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("file"), text).unwrap();
+        }
+        let sources = SourcePaths::collect(std::slice::from_ref(&root)).unwrap();
+        let id = sources.manifest.entries().iter().position(|entry| entry.kind == Kind::File).unwrap();
+        assert!(sources.open(id as u32).is_ok());
+        std::fs::rename(root.join("in"), root.join("before")).unwrap();
+        symlink(&outside, root.join("in")).unwrap();
+        assert!(sources.open(id as u32).is_err());
+        assert!(super::children(&sources.paths[0].1, &root.join("in"), "root/in").is_err());
+        // The path of the root itself may lead through links.
+        symlink(place.path(), place.path().join("way")).unwrap();
+        let sources = SourcePaths::collect(&[place.path().join("way/outside")]).unwrap();
+        assert!(sources.open(1).is_ok());
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub fn symbolic_links_in_the_receivers_folder_are_not_followed() {
     let summary = run(from.path(), to.path(), true);
     assert_eq!((summary.failed.len(), summary.files), (4, 0), "{:?}", summary.failed);
     assert_eq!(outside.path().read_dir().unwrap().count(), 0);
+    assert_eq!(to.path().read_dir().unwrap().count(), 3, "a partial file has stayed");
 }
 
 pub fn a_partial_file_of_other_content_is_replaced() {
