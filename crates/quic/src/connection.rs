@@ -31,6 +31,11 @@ use std::time::{Duration, Instant};
 const FORGED_CREDITS: u32 = 1;
 /// The error code of a connection that is closed because the peer has not proved the code of this side.
 const WRONG_CODE: u32 = 2;
+/// How long a connection is kept after its end so that the peer is told again if it asks. QUIC would keep it for three
+/// probe timeouts (RFC 9000, 10.2), which a peer can stretch to a minute.
+const LINGER: Duration = Duration::from_secs(5);
+/// As [`LINGER`], for a peer that has not proved the code.
+const LINGER_UNPROVED: Duration = Duration::from_secs(1);
 /// The streams of each direction that the peer may have open at a time.
 const STREAMS: VarInt = VarInt::from_u32(100);
 /// The time that a peer may take to answer, in addition to four waiting times, before it counts as silent.
@@ -48,6 +53,10 @@ pub(crate) struct Connection {
     pub(crate) is_abandoned: bool,
     /// Whether a client may use the connection from now on, and the application is to accept it.
     pub(crate) arrives: bool,
+    /// When the connection is forgotten, once its end was told.
+    pub(crate) forgotten_at: Option<Instant>,
+    /// Whether QUIC's endpoint has forgotten the connection.
+    pub(crate) is_drained: bool,
     /// The flow-control window for data of the peer, bytes; 0 until the endpoint grants one.
     pub(crate) window: u32,
     /// The proof of the code that the peer owes.
@@ -130,6 +139,8 @@ impl Connection {
             tag,
             is_abandoned: is_server,
             arrives: false,
+            forgotten_at: None,
+            is_drained: false,
             window: 0,
             proof: None,
             start: now,
@@ -372,6 +383,10 @@ impl Connection {
         self.send_notice(now, out);
         self.send_without_credit(now, out);
         self.process_losses(now, time);
+        if self.quic.is_closed() {
+            let linger = if self.proof.is_some() { LINGER_UNPROVED } else { LINGER };
+            self.forgotten_at.get_or_insert(now + linger);
+        }
     }
 
     fn transmit_on_credits(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
@@ -448,6 +463,7 @@ impl Connection {
         let instants = [
             self.quic.poll_timeout(),
             self.proof_due(),
+            self.forgotten_at.filter(|_| !self.is_drained),
             self.paced_wakeup.filter(|_| !on_credits),
             (on_credits && self.has_held_frames).then(|| self.bypass.due()),
             self.silence.next_probe().filter(|_| on_credits),

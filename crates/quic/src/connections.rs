@@ -43,9 +43,9 @@ impl Connections {
         self.all.values().filter(|entry| entry.prefix == prefix).count()
     }
 
-    /// Whether every connection is closed and has finished draining (RFC 9000, 10.2).
+    /// Whether every connection is closed and QUIC's endpoint has forgotten it.
     pub(crate) fn are_drained(&self) -> bool {
-        self.all.values().all(|entry| entry.connection.quic.is_drained())
+        self.all.values().all(|entry| entry.connection.is_drained)
     }
 
     pub(crate) fn get(&self, number: usize) -> Option<&Connection> {

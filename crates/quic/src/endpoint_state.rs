@@ -14,7 +14,7 @@ use crate::{connections::Connections, credit::counters::DropCounters, trust::cod
 use bytes::BytesMut;
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
-    EndpointConfig, Incoming, MtuDiscoveryConfig, ServerConfig, Transmit, TransportConfig, VarInt,
+    EndpointConfig, EndpointEvent, Incoming, MtuDiscoveryConfig, ServerConfig, Transmit, TransportConfig, VarInt,
 };
 use shallop_core::{Seed, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -220,12 +220,17 @@ impl EndpointState {
     fn process_events(&mut self, now: Instant, number: usize) {
         let Some(connection) = self.connections.get_untouched(number) else { return };
         let mut is_drained = false;
-        while let Some(event) = connection.quic.poll_endpoint_events() {
+        while let Some(event) = connection.quic.poll_endpoint_events().filter(|_| !connection.is_drained) {
             is_drained |= event.is_drained();
             if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
                 connection.quic.handle_event(event);
             }
         }
+        if !is_drained && !connection.is_drained && connection.forgotten_at.is_some_and(|at| at <= now) {
+            is_drained = true;
+            self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
+        }
+        connection.is_drained |= is_drained;
         connection.process_events(now);
         if let Some(wanted) = connection.wanted_window() {
             connection.window = self.windows.grant(u64::from(wanted)) as u32;
@@ -339,7 +344,7 @@ impl EndpointState {
     pub(crate) fn abandon(&mut self, number: usize) {
         if let Some(connection) = self.connections.get_mut(number) {
             connection.is_abandoned = true;
-            if connection.quic.is_drained() {
+            if connection.is_drained {
                 self.connections.remove(number);
             }
         }

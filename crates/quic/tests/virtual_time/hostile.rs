@@ -1,7 +1,7 @@
 //! Peers that forge credits, and attackers on the path who see every packet and have no key.
 
 use super::MB;
-use super::link::{Attacker, Packet};
+use super::link::{Attacker, LinkConfig, Packet};
 use super::network::{CLIENT, Direction, Network, SERVER, SentPacket, config, ms, secs};
 use crate::credit::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
 use crate::error::CloseReason;
@@ -317,4 +317,15 @@ fn early_acknowledgements_do_not_increase_goodput() {
     assert!(stats.data_packets <= stats.used, "{stats:?}");
     let rtt = network.client.connection().quic.stats().path.min_rtt;
     assert!(rtt < ms(12), "{rtt:?}");
+}
+
+#[test]
+fn a_peer_that_answers_late_does_not_delay_the_end_of_an_endpoint() {
+    let mut network = Network::connected_with(config(100, 40), &LinkConfig::new(100e6, ms(1_500)));
+    let now = network.now;
+    network.server.state.close(now);
+    // Three probe timeouts take half a minute here.
+    network.run(ms(5_100));
+    assert!(network.server.state.connections.are_drained());
+    assert!(network.server.connection().close_reason.is_some(), "the application has its handle still");
 }
