@@ -368,6 +368,8 @@ impl Receiver<'_> {
                 }
                 Ok(Piece::Abandoned(reason)) => break Err(abandoned(&reason)),
                 Err(why) if why.kind() == io::ErrorKind::InvalidData => return Err(wrong()),
+                // The link is lost: the transfer has failed, not the file.
+                Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => return Err(why.into()),
                 Err(why) => {
                     goes_on = false;
                     break Err(why);
