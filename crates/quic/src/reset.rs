@@ -10,9 +10,12 @@ const TOKENS: &str = "shallop 2025 stateless reset tokens";
 /// The context in which the key of connection IDs is derived from the secret of the server.
 const NAMES: &str = "shallop 2025 connection IDs";
 
+/// The identifier of the machine, which hosts do not tell others (machine-id(5)).
+const MACHINE: &str = "/etc/machine-id";
+
 /// The secrets of a server, derived from its code or its TLS key, so that they are equal after a restart, and from the
 /// name of its host and the address that it listens at: otherwise an observer could make another server with the same
-/// key reset a connection.
+/// key reset a connection. The identifier of the machine keeps senders, who know the code, from computing them.
 #[derive(Clone, Copy)]
 pub(crate) struct ResetSecret {
     tokens: [u8; 32],
@@ -21,8 +24,13 @@ pub(crate) struct ResetSecret {
 
 impl ResetSecret {
     pub(crate) fn new(secret: &[u8], address: SocketAddr) -> Self {
+        // Some containers have none.
+        Self::of_machine(&std::fs::read(MACHINE).unwrap_or_default(), secret, address)
+    }
+
+    fn of_machine(machine: &[u8], secret: &[u8], address: SocketAddr) -> Self {
         let place = format!("{address} {}", rustix::system::uname().nodename().to_string_lossy());
-        let material = [secret, place.as_bytes()].concat();
+        let material = [secret, place.as_bytes(), b"\0", machine].concat();
         let mut names = [0; 8];
         names.copy_from_slice(&blake3::derive_key(NAMES, &material)[..8]);
         let names = u64::from_be_bytes(names);
@@ -63,6 +71,13 @@ impl HmacKey for Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_code_alone_does_not_tell_the_secrets() {
+        let address = "192.0.2.1:4747".parse().unwrap();
+        let [mine, guessed] = [&b"7a"[..], b""].map(|machine| ResetSecret::of_machine(machine, b"a code", address));
+        assert!(mine.tokens != guessed.tokens && mine.names != guessed.names);
+    }
 
     #[test]
     fn secrets_are_equal_for_one_key_and_address_and_differ_for_others() {
