@@ -100,7 +100,7 @@ def send(
     wait: str = "100ms",
     without_credits: bool = False,
     fallback: str = "cubic",
-    unscheduled: str = "0B",
+    unscheduled: str | None = None,
     streams: int = 4,
     code: str | None = None,
     anybody: bool = False,
@@ -129,7 +129,8 @@ def send(
         The congestion controller without credits: ``"cubic"`` or ``"bbr"`` (version 1). It takes over on a path that
         is not fit for credits.
     unscheduled
-        The amount of data, such as ``"250KB"``, that may leave before the first credit.
+        The amount of data, such as ``"250KB"``, that may leave before the first credit, and after pauses; default: ten
+        packets.
     streams
         The number of files sent at a time, 1 to 64.
     code
@@ -265,7 +266,7 @@ def receive(
     wait: str = "100ms",
     without_credits: bool = False,
     fallback: str = "cubic",
-    unscheduled: str = "0B",
+    unscheduled: str | None = None,
 ) -> Receiver:
     """Starts to receive files into a folder; ``next(receive("inbox"))`` waits for the first sender.
 

@@ -41,7 +41,12 @@ pub(crate) fn config(setup: &ResolvedRun<'_>, flow: &Flow, options: &FlashPass) 
     let context = flow.context(setup, wait);
     let engine = options.engine(&context);
     let until_first_data = options.bursts_until_first_data();
-    let burst = options.unscheduled(&context).map(|of| of.max_burst);
+    // A flow has a connection of its own, so a pause of its data shows that the machine is late, unless it is long.
+    let unscheduled = options.unscheduled(&context).map(|of| Unscheduled {
+        burst: of.max_burst,
+        until_first_data,
+        renew_after: Some(of.renew_after.max(wait)),
+    });
     Ok(Config {
         wait: Duration::from_nanos(wait.as_ps().div_ceil(1_000)),
         emulation: Some(engine.rate),
@@ -55,7 +60,7 @@ pub(crate) fn config(setup: &ResolvedRun<'_>, flow: &Flow, options: &FlashPass) 
         expect_measured: engine.expect_measured,
         over_provision: engine.over_provision,
         batch: Some(options.options.batch),
-        unscheduled: burst.map(|burst| Unscheduled { burst, until_first_data }),
+        unscheduled,
         datagram: flow.path.payload + DATAGRAM_OVER_PAYLOAD,
         ..Config::new(context.sender_link)
     })

@@ -1,7 +1,7 @@
 //! Warnings before a run: settings that cannot have the intended effect. The comment of each function states its rule.
 
 use crate::network::PortKind;
-use crate::plan::{Group, QueueMarking, Scheme, Switch, Transport};
+use crate::plan::{Connections, Driver, Group, QueueMarking, Scheme, Switch, Transport};
 use crate::{resolved::ResolvedRun, sources, switches::in_bytes};
 use shallop_core::Bytes;
 use shallop_proto::wire;
@@ -19,6 +19,7 @@ pub fn warnings(run: &ResolvedRun<'_>, offered: Option<&[f64]>) -> Vec<String> {
     warnings.extend(coarse_l4s(run));
     warnings.extend(never_reached(run, &kinds));
     warnings.extend(never_empty(run, &kinds));
+    warnings.extend(never_kept(run));
     warnings.extend(offered.and_then(|offered| overloaded(run, offered)));
     warnings
 }
@@ -46,6 +47,23 @@ pub fn late(run: &ResolvedRun<'_>, started: &[usize]) -> Vec<String> {
         )
     };
     bounded(late.map(text).collect(), "groups")
+}
+
+/// Rule: warn if a group keeps connections and real hosts send its flows.
+fn never_kept(run: &ResolvedRun<'_>) -> Vec<String> {
+    let plan = run.plan;
+    let has_quic = plan.driver != Driver::Simulator;
+    let is_real = |group: usize| {
+        let is_quic = has_quic && matches!(plan.transport(run.scheme, group).transport, Transport::FlashPass(_));
+        is_quic || plan.kernel(run.scheme, group).is_some()
+    };
+    let groups = plan.groups.iter().enumerate();
+    let kept = groups.filter(|(index, group)| group.connections == Connections::Kept && is_real(*index));
+    let text = |(_, group): (usize, &Group)| {
+        let name = &group.name;
+        format!("connections = \"kept\" of group \"{name}\" has no effect: real hosts open one for each flow")
+    };
+    bounded(kept.map(text).collect(), "groups")
 }
 
 /// Shortens a list of lines: all but the first [`MAX_NAMED`] become one line that counts them.

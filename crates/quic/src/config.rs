@@ -142,7 +142,7 @@ pub struct Config {
     /// The highest rate of emulation packets on the wire; `None` stands for the rate at which emulation packets and
     /// their data packets fill the link.
     pub emulation: Option<BitsPerSec>,
-    /// How much data is sent before the first credit (Aeolus); by default none.
+    /// How much data is sent before the first credit, and after pauses (Aeolus); by default none.
     pub unscheduled: Option<Unscheduled>,
     /// Whether credits are used. Without credits the endpoint is QUIC with the fallback controller.
     pub credits: bool,
@@ -216,7 +216,8 @@ impl Config {
         }
     }
 
-    /// Sends up to `burst` of the first data before the first credit (Aeolus).
+    /// Sends up to `burst` of the first data before the first credit (Aeolus), and of the first data after each pause
+    /// of a waiting time. Nothing of the data before such a pause is in flight, and its credits are over.
     ///
     /// # Errors
     /// `burst` is more than 1 TB.
@@ -224,7 +225,8 @@ impl Config {
         if burst > MAX_UNSCHEDULED {
             return Err(UnscheduledError);
         }
-        let unscheduled = Some(Unscheduled { burst, until_first_data: false });
+        let renew_after = Some(self.wait_span());
+        let unscheduled = Some(Unscheduled { burst, until_first_data: false, renew_after });
         Ok(Self { unscheduled: unscheduled.filter(|_| burst.get() > 0), ..self })
     }
 

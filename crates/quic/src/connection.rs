@@ -83,6 +83,8 @@ pub(crate) struct Connection {
     paced_until: Instant,
     /// When this connection transmits again because the configured rate held data back.
     paced_wakeup: Option<Instant>,
+    /// The packets that QUIC had declared lost at the last look at its counts.
+    lost_packets: u64,
     /// An estimate of the lost bytes that were not sent again yet.
     lost_bytes: u64,
     /// Whether the peer answers QUIC packets.
@@ -157,6 +159,7 @@ impl Connection {
             asked_for_window: false,
             paced_until: now,
             paced_wakeup: None,
+            lost_packets: 0,
             lost_bytes: 0,
             quic_silence: PeerSilence::after(timeout),
             silence: PeerSilence::after(timeout),

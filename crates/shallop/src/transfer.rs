@@ -44,7 +44,7 @@ const ANYBODY: &str = "warning: anybody who reaches this port may send files int
 
 /// What leaves before the first credit without `--unscheduled`: ten full packets, as in TCP (RFC 6928), which hold a
 /// list and 8 KiB of files, or the answers to them.
-const FIRST_FLIGHT: Unscheduled = Unscheduled { burst: Bytes::new(10 * 1_538), until_first_data: true };
+const FIRST_FLIGHT: Bytes = Bytes::new(10 * 1_538);
 
 /// Makes the QUIC configuration from these network options.
 pub fn config_of(network: NetworkOptions) -> Result<Config> {
@@ -60,15 +60,16 @@ fn duration(of: Span) -> Duration {
 }
 
 fn config(sending: &SendingOptions) -> Result<Config> {
-    let config = config_of(sending.network)?;
+    let unscheduled = Some(sending.network.unscheduled.unwrap_or(FIRST_FLIGHT));
+    let config = config_of(NetworkOptions { unscheduled, ..sending.network })?;
     let config = if sending.law == LawName::Paper { config.as_in_paper() } else { config };
-    let is_given = sending.network.unscheduled.is_some();
     Ok(Config {
         credits: !sending.without_credits,
         fallback: sending.fallback.into(),
         segments: sending.segments,
         over_provision: config.over_provision || sending.over_provision,
-        unscheduled: if is_given { config.unscheduled } else { Some(FIRST_FLIGHT) },
+        // The acknowledgement of a list must not end the burst, as its files follow.
+        unscheduled: config.unscheduled.map(|of| Unscheduled { until_first_data: true, ..of }),
         ..config
     })
 }

@@ -34,8 +34,9 @@ pub struct NetworkOptions {
     /// longer time of both ends counts
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub wait: Span,
-    /// Send up to this many bytes of a connection before the first credit, at --rate-limit (Aeolus); default: ten
-    /// packets with `send` and `receive`, none with `ping`. Use more only if switches drop such data first
+    /// Send up to this many bytes of a connection before the first credit, at --rate-limit (Aeolus), and again after
+    /// each pause of --wait; default: ten packets with `send` and `receive`, none with `ping`. Use more only if
+    /// switches drop such data first
     #[arg(long, value_name = "BYTES")]
     pub unscheduled: Option<Bytes>,
     /// The most emulation packets of the other end that one credit packet answers, 1 to 6, for which it waits up to

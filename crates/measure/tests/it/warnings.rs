@@ -3,6 +3,7 @@
 
 use crate::support::{filled, outcome};
 use shallop_plan::files::FilesInMemory;
+use shallop_plan::plan::{Driver, Plan};
 use shallop_plan::{ResolvedRun, Study, warn};
 use shallop_scenario::{Options, Problem, read};
 use std::sync::Arc;
@@ -97,6 +98,20 @@ fn plans_and_runs_warn_as_the_table_says() {
         assert!(run.is_none_or(|texts| fit(&after, texts)), "{case}: {after:?}");
         assert!(case.get("both").is_none() || before == after, "{case}: {before:?}, {after:?}");
     }
+}
+
+#[test]
+fn real_hosts_keep_no_connections() {
+    let group = "flows = 5\nsize = \"100KB\"\narrivals = { per_second = 100 }\nconnections = \"kept\"";
+    let warns = |stack: &str, scheme: &str, driver: Driver| {
+        let study = try_study(&text(stack, "", scheme, group)).unwrap();
+        let plan = Plan { driver, ..study.points[0].plan.clone() };
+        let before = warn::before(&ResolvedRun::new(&plan, 0, 1).unwrap());
+        before.iter().any(|said| said.contains("of group \"all\" has no effect: real hosts open one"))
+    };
+    let rehearsed = || Driver::Rehearsal { tape: None, attached: Vec::new(), stretch: 1 };
+    assert!(warns("stack = \"kernel\"", "cubic", Driver::Simulator) && warns("", "flashpass", rehearsed()));
+    assert!(!warns("", "cubic", Driver::Simulator) && !warns("", "expresspass", rehearsed()));
 }
 
 #[test]

@@ -48,6 +48,23 @@ fn an_unloaded_flow_within_the_bdp_takes_one_delay_and_its_transmission_time() {
 }
 
 #[test]
+fn a_kept_connection_has_a_burst_again_only_after_it_was_idle() {
+    let mut setting = setting(false);
+    let renew_after = Span::from_ms(10);
+    setting.unscheduled = setting.unscheduled.map(|unscheduled| aeolus::Config { renew_after, ..unscheduled });
+    let mut first = pair(&setting, 5);
+    first.run_until_received();
+    for (idle, bursts) in [(Span::from_ms(8), false), (Span::from_ms(11), true)] {
+        let [mut next, _] = pair(&setting, 5).ends;
+        next.continue_connection(&first.ends[0]);
+        let start = first.now + idle;
+        next.on_timer(start);
+        let sends = std::iter::from_fn(|| next.poll(start)).any(|out| out.class == Class::Unscheduled);
+        assert_eq!(sends, bursts, "idle for {idle}");
+    }
+}
+
+#[test]
 fn unscheduled_packets_may_be_acknowledged_one_by_one() {
     let acks = |setting: &Setting| {
         let mut pair = pair(setting, 5 * BDP);

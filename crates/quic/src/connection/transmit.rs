@@ -25,7 +25,7 @@ const MAX_ACK_LENGTH: usize = 100;
 enum PacketPurpose {
     /// Whatever QUIC has to send: data, acknowledgements or control frames.
     Any,
-    /// Data before the first credit (Aeolus).
+    /// The first data, or data after a pause, without a credit (Aeolus).
     Unscheduled,
     /// The probe that follows unscheduled data and makes the peer acknowledge it.
     Probe,
@@ -47,6 +47,10 @@ impl Connection {
     /// Processes the losses that QUIC has declared. A loss closes the gate, so that retransmissions wait for credits.
     pub(super) fn process_losses(&mut self, now: Instant, time: Time) {
         let losses = std::mem::take(&mut self.gate.reports().losses);
+        let before = self.lost_packets;
+        if !losses.is_empty() {
+            self.lost_packets = self.quic.stats().path.lost_packets;
+        }
         if self.send_mode != SendMode::Credits {
             if self.send_mode == SendMode::Unknown {
                 // Retransmissions of the handshake need no credit.
@@ -59,12 +63,14 @@ impl Connection {
             self.has_held_frames = false;
             return self.gate.set(GateMode::Open);
         }
+        let mut unscheduled = self.unscheduled_start.on_lost(self.lost_packets.saturating_sub(before));
         for loss in losses {
             self.lost_bytes += loss.bytes;
-            // Losses are counted in full packets, as short ones carry no data.
+            // Losses on credits are counted in full packets, as short ones carry no data.
             let full = u64::from(self.quic.current_mtu());
             let packets = (loss.bytes + full / 2) / full;
-            let scheduled = packets - self.unscheduled_start.on_lost(packets);
+            let scheduled = packets.saturating_sub(unscheduled);
+            unscheduled = unscheduled.saturating_sub(packets);
             let age = Span::from(now.saturating_duration_since(loss.sent)).min(time.since_start());
             if let Some(credits) = &mut self.credits {
                 credits.loss_detector.on_lost(time - age, scheduled);
@@ -120,11 +126,11 @@ impl Connection {
         self.gate.set(if self.has_held_frames { GateMode::Closed } else { GateMode::Open });
     }
 
-    /// Sends data before the first credit, as far as the configuration allows.
+    /// Sends the first data, and data after a pause, without credits, as far as the configuration allows.
     pub(super) fn send_unscheduled(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
         if self.has_held_frames {
             self.unscheduled_start.stop();
-            return;
+            return self.unscheduled_start.on_busy();
         }
         loop {
             let (queued, may_grow) = (self.send_queues.queued(), self.send_queues.may_grow());
@@ -135,7 +141,10 @@ impl Connection {
                     self.quic.ping();
                     self.poll_quic(now, PacketPurpose::Probe, out);
                 }
-                Some(UnscheduledSend::Data) => {
+                Some(UnscheduledSend::Data { is_first }) => {
+                    if is_first {
+                        self.gate.begin_unscheduled();
+                    }
                     let payload = payload_of(self.unscheduled_start.datagram.min(datagram));
                     let taken = self.send_queues.fill(&mut self.quic, payload);
                     self.wake_writers();
@@ -263,6 +272,9 @@ impl Connection {
         self.ecn_cleared = transmit.ecn.is_none();
         let sent = self.quic.stats().frame_tx;
         let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
+        if is_data {
+            self.unscheduled_start.on_busy();
+        }
         let acknowledges = sent.acks > std::mem::replace(&mut self.ack_frames, sent.acks);
         self.bypass.on_departure(now, acknowledges);
         let eliciting = ack_eliciting(&sent);

@@ -36,7 +36,7 @@ pub(crate) struct DeliveryReports {
     pub(crate) losses: Vec<Loss>,
     /// The send time of the newest packet that was acknowledged.
     newest_acked: Option<Instant>,
-    /// The send times of the first and the last unscheduled packet.
+    /// The send times of the first and the last packet of the newest unscheduled burst.
     unscheduled: Option<(Instant, Instant)>,
     /// The acknowledged packets that were sent between these times.
     unscheduled_acked: u64,
@@ -82,14 +82,20 @@ impl CreditGate {
         self.reports().newest_acked
     }
 
-    /// Notes that a packet is sent before the first credit (Aeolus).
+    /// Notes that a burst of unscheduled packets begins (Aeolus).
+    pub(crate) fn begin_unscheduled(&self) {
+        let mut reports = self.reports();
+        (reports.unscheduled, reports.unscheduled_acked) = (None, 0);
+    }
+
+    /// Notes that an unscheduled packet is sent.
     pub(crate) fn on_unscheduled(&self, now: Instant) {
         let mut reports = self.reports();
         let first = reports.unscheduled.map_or(now, |(first, _)| first);
         reports.unscheduled = Some((first, now));
     }
 
-    /// How many packets from the first to the last unscheduled one were acknowledged.
+    /// How many packets from the first to the last one of the newest burst were acknowledged.
     pub(crate) fn unscheduled_acked(&self) -> u64 {
         self.reports().unscheduled_acked
     }

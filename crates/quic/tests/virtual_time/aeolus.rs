@@ -4,7 +4,7 @@ use super::link::LinkConfig;
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use crate::config::{Classes, Config};
 use crate::{credit::send_mode::SendMode, credit::stats::CreditStats, credit::unscheduled::Unscheduled};
-use shallop_core::Bytes;
+use shallop_core::{Bytes, Span};
 use std::time::Duration;
 
 /// The round trip time of the links, and the waiting time.
@@ -19,7 +19,7 @@ fn link() -> LinkConfig {
 /// A configuration with this link rate and this limit of unscheduled data.
 fn starting(mbps: u64, kilobytes: u64) -> Config {
     let burst = Bytes::new(kilobytes * 1_000);
-    let unscheduled = Some(Unscheduled { burst, until_first_data: false });
+    let unscheduled = Some(Unscheduled { burst, until_first_data: false, renew_after: None });
     Config { unscheduled, ..config(mbps, 40) }
 }
 
@@ -128,15 +128,128 @@ fn a_lost_end_of_the_burst_is_detected_by_the_probe_and_retransmitted_on_the_fir
     assert!(stats.without_credit <= 3, "{stats:?}");
 }
 
-#[test]
-fn only_the_first_data_of_a_connection_is_unscheduled() {
-    let mut network = Network::connected_with(starting(100, 250), &link());
+/// A configuration with this link rate, whose data is unscheduled again, up to 20 KB, after such pauses.
+fn renewing_after(pause: Duration, mbps: u64) -> Config {
+    let config = starting(mbps, 20);
+    let renew_after = Some(Span::from(pause));
+    Config { unscheduled: config.unscheduled.map(|of| Unscheduled { renew_after, ..of }), ..config }
+}
+
+fn renewing(mbps: u64) -> Config {
+    renewing_after(WAIT, mbps)
+}
+
+/// Two hosts whose connection has sent its first burst, and then nothing for two waiting times.
+fn at_rest(config: Config) -> Network {
+    let mut network = Network::connected_with(config, &link());
     network.run(secs(2));
-    for round in 0..3 {
-        network.watch();
-        network.client.send(30_000);
-        network.until(secs(1), |network| network.client.is_done());
-        let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled).len();
-        assert_eq!(sent, if round == 0 { 22 } else { 0 });
+    message(&mut network, 10_000);
+    network.run(WAIT * 4);
+    network
+}
+
+/// Sends a message. Returns the time until it has arrived, and the number of its unscheduled packets.
+fn message(network: &mut Network, bytes: u64) -> (Duration, usize) {
+    network.watch();
+    let before = network.server.received;
+    network.client.send(bytes);
+    let took = network.until(secs(1), |network| network.server.received == before + bytes);
+    network.until(secs(1), |network| network.client.is_done());
+    (took, network.sent(Direction::ToServer, SentPacket::is_unscheduled).len())
+}
+
+#[test]
+fn data_after_a_pause_is_unscheduled_only_if_the_connection_renews() {
+    for (config, expected) in [(starting(100, 20), 0), (renewing(100), 8)] {
+        let mut network = at_rest(config);
+        for round in 0..4 {
+            let (took, unscheduled) = message(&mut network, 10_000);
+            // Half a round trip, and 0.9 ms of transmission.
+            let takes = if expected > 0 { ms(10)..ms(11) } else { WAIT + ms(10)..WAIT + ms(12) };
+            assert!(unscheduled == expected && takes.contains(&took), "{round}: {took:?} {unscheduled}");
+            network.run(WAIT * 2);
+        }
+        // Packets of earlier bursts do not count as packets of the newest.
+        assert!(network.client.connection().gate.unscheduled_acked() <= 10);
     }
+}
+
+#[test]
+fn a_pause_is_long_enough_only_after_renew_after_without_anything_to_send() {
+    // The burst lasts 0.9 ms.
+    for (pause, expected) in [(ms(100), 0), (ms(101), 8)] {
+        let mut network = at_rest(renewing_after(ms(100), 100));
+        network.watch();
+        network.client.send(10_000);
+        network.run(pause);
+        assert_eq!(message(&mut network, 10_000).1, expected, "{pause:?}");
+    }
+    // Data that waits for credits for longer than that is no pause.
+    // Nor does a pause count while packets of the earlier burst are in flight.
+    for since in [ms(12), ms(18)] {
+        let mut network = at_rest(renewing_after(ms(15), 100));
+        network.client.send(10_000);
+        network.run(since);
+        let (took, unscheduled) = message(&mut network, 10_000);
+        assert!(took + since > WAIT + ms(10) && unscheduled == 0, "{since:?}: {took:?} {unscheduled}");
+    }
+}
+
+#[test]
+fn a_renewed_burst_is_paced_and_no_longer_than_the_first() {
+    let mut network = at_rest(renewing(100));
+    let (_, unscheduled) = message(&mut network, 1_000_000);
+    let sent = network.sent(Direction::ToServer, SentPacket::is_unscheduled);
+    // 14 is the least number of frames of 1,538 bytes with 20 KB. One takes 123 us.
+    assert_eq!(unscheduled, 14);
+    assert!(sent.windows(2).all(|pair| pair[1].at - pair[0].at >= Duration::from_micros(123)), "{sent:?}");
+    let probe = network.sent(Direction::ToServer, |seen| {
+        seen.dscp == Classes::default().control && seen.at >= sent[13].at && seen.bytes < 100
+    });
+    assert!(probe.len() == 1 && probe[0].at < sent[13].at + ms(1), "{probe:?}");
+}
+
+#[test]
+fn losses_of_a_renewed_burst_are_retransmitted_on_credits() {
+    // The host is ten times as fast as the bottleneck.
+    let mut network = at_rest(renewing(1_000));
+    let (mut without, before) = (at_rest(starting(1_000, 20)), network.to_server.drops.unscheduled);
+    for _ in 0..3 {
+        let (took, unscheduled) = message(&mut network, 100_000);
+        let (took_without, _) = message(&mut without, 100_000);
+        assert!(unscheduled >= 14 && took < took_without + ms(2), "{took:?} {took_without:?} {unscheduled}");
+        network.run(WAIT * 2);
+        without.run(WAIT * 2);
+    }
+    let lost = network.to_server.drops.unscheduled - before;
+    assert!(lost > 20 && network.to_server.drops.data == 0, "{lost}");
+    assert!(network.client.stats().without_credit <= 4, "{:?}", network.client.stats());
+}
+
+#[test]
+fn a_lost_short_packet_asks_for_credits_no_longer_than_it_is_missing() {
+    let mut network = at_rest(renewing(100));
+    network.cut(ms(5));
+    message(&mut network, 300);
+    network.run(secs(1));
+    let emulated = network.client.stats().emulated;
+    network.run(secs(5));
+    assert_eq!(network.client.stats().emulated, emulated);
+    assert_eq!(message(&mut network, 10_000).1, 8);
+}
+
+#[test]
+fn while_data_waits_to_be_sent_again_there_is_no_burst() {
+    let mut network = at_rest(renewing(100));
+    network.client.send(10_000);
+    network.run(ms(22));
+    // This message leaves on credits of the one before and is lost.
+    network.client.send(300);
+    network.cut(secs(3));
+    network.run(secs(1));
+    network.watch();
+    network.client.send(10_000);
+    network.run(secs(1));
+    assert_eq!(network.sent(Direction::ToServer, SentPacket::is_unscheduled).len(), 0);
+    network.until(secs(5), |network| network.client.is_done());
 }

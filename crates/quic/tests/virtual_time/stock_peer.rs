@@ -135,7 +135,7 @@ impl Host for QuinnHost {
 
 fn shallop() -> Config {
     let burst = Bytes::new(250_000);
-    let unscheduled = Some(Unscheduled { burst, until_first_data: false });
+    let unscheduled = Some(Unscheduled { burst, until_first_data: false, renew_after: None });
     Config { unscheduled, ..config(100, 40) }
 }
 
