@@ -15,6 +15,9 @@ const MAX_THREADS: usize = 2_048;
 /// The default bound of the threads for peers at one address.
 const MAX_THREADS_OF_ADDRESS: usize = 512;
 
+/// The most files of a transfer that wait to be synced.
+const MAX_WAITING: usize = 1_024;
+
 /// The memory for the lists of all transfers, from which on further lists get [`LEAST_LIST`], bytes. One list may take
 /// half of it.
 const LISTS: usize = 1 << 30;
@@ -47,6 +50,8 @@ pub struct Limits {
     in_use: Mutex<BTreeMap<Option<u128>, usize>>,
     /// The memory that lists take, bytes.
     lists: AtomicUsize,
+    /// The most files of a transfer that are open and wait to be synced: an eighth of what this process may open.
+    pub(crate) waiting: usize,
     /// Held while a piece of a file is hashed that a peer claims to know, so that such work takes one processor.
     pub(crate) hashing: Mutex<()>,
 }
@@ -60,8 +65,10 @@ impl Default for Limits {
 impl Limits {
     /// Allows at most `most` threads at a time, of them `most_of_address` for peers at one address (of IPv6, one /64).
     pub fn of_threads(most: usize, most_of_address: usize) -> Self {
+        let may_open = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / 8;
+        let waiting = may_open.clamp(1, MAX_WAITING as u64) as usize;
         let (in_use, lists, hashing) = Default::default();
-        Self { most, most_of_address, in_use, lists, hashing }
+        Self { most, most_of_address, in_use, lists, waiting, hashing }
     }
 
     /// Counts a thread for a peer at this address until the result is dropped.

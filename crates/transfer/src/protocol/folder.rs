@@ -1,12 +1,14 @@
 //! The receiver's folder. Symbolic links in it are never followed, so that nothing outside is read or written.
 
+use crate::protocol::entry_states::lock;
 use crate::protocol::token::Token;
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, fchmod, flock, fstat, fstatvfs, fsync, mkdirat,
-    openat, renameat, renameat_with, statat, unlinkat,
+    openat, renameat, renameat_with, statat, syncfs, unlinkat,
 };
 use rustix::{io::Errno, process::geteuid};
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 use std::{fs::File, os::fd::OwnedFd, path::Path};
 
 /// The suffix of the names of partial files.
@@ -23,19 +25,30 @@ pub(crate) struct TargetFolder {
     root: OwnedFd,
     /// The token of the sender, whose partial files alone are used.
     token: Token,
+    /// The folder of the last path that was resolved. The next file is often in it, too.
+    last: Mutex<Option<(String, Arc<OwnedFd>)>>,
 }
 
 impl TargetFolder {
     /// Opens a folder. Its own path may contain symbolic links.
     pub(crate) fn open(path: &Path, token: Token) -> io::Result<TargetFolder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(TargetFolder { root: rustix::fs::open(path, flags, Mode::empty())?, token })
+        let root = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(TargetFolder { root, token, last: Mutex::default() })
     }
 
     /// Resolves a path that [`crate::protocol::Manifest`] has checked. Missing parent folders are created if `create`
     /// is set; otherwise the result is `None`.
     pub(crate) fn target(&self, path: &str, create: bool) -> io::Result<Option<TargetPath>> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let path_at = |parent| TargetPath { parent, name: name.to_owned(), part: part_name(name, self.token) };
+        let mut last = lock(&self.last);
+        if let Some((path, parent)) = &*last
+            && path == folders
+            && fstat(parent)?.st_nlink > 0
+        {
+            return Ok(Some(path_at(Arc::clone(parent))));
+        }
         let mut parent = self.root.try_clone()?;
         for folder in folders.split('/').filter(|folder| !folder.is_empty()) {
             match enter(&parent, folder, create.then_some(0o777 & !NEVER))? {
@@ -43,15 +56,25 @@ impl TargetFolder {
                 None => return Ok(None),
             }
         }
-        Ok(Some(TargetPath { parent, name: name.to_owned(), part: part_name(name, self.token) }))
+        let parent = Arc::new(parent);
+        *last = Some((folders.to_owned(), Arc::clone(&parent)));
+        Ok(Some(path_at(parent)))
     }
 
-    /// Creates a folder and its parents, unless they exist. The owner may always read and write in it.
-    pub(crate) fn create_folder(&self, path: &str, mode: u16) -> io::Result<()> {
+    /// Syncs the file system of the folder to disk.
+    pub(crate) fn sync_all(&self) -> io::Result<()> {
+        Ok(syncfs(&self.root)?)
+    }
+
+    /// Creates a folder and its parents, unless they exist. The owner may always read and write in it. Returns whether
+    /// the folder is new.
+    pub(crate) fn create_folder(&self, path: &str, mode: u16) -> io::Result<bool> {
         let Some(place) = self.target(path, true)? else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        enter(&place.parent, &place.name, Some(u32::from(mode) & !NEVER | 0o700)).map(|_| ())
+        let mode = u32::from(mode) & !NEVER | 0o700;
+        let is_new = mkdirat(&place.parent, place.name.as_str(), Mode::from_raw_mode(mode)).is_ok();
+        enter(&place.parent, &place.name, Some(mode)).map(|_| is_new)
     }
 }
 
@@ -91,7 +114,7 @@ pub fn part_name(name: &str, token: Token) -> String {
 /// The path of a file in the receiver's folder.
 #[derive(Debug)]
 pub(crate) struct TargetPath {
-    parent: OwnedFd,
+    parent: Arc<OwnedFd>,
     name: String,
     part: String,
 }
@@ -113,11 +136,11 @@ impl TargetPath {
 
     /// Opens or creates the partial file, and locks it. A new one gives no more rights than the file at the sender.
     pub(crate) fn create_part(&self, mode: u16) -> io::Result<File> {
-        if let Some(file) = self.open_part()? {
-            return Ok(file);
-        }
         let mode = u32::from(mode) & !NEVER | 0o600;
-        let file = self.open(&self.part, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode)?;
+        let file = match self.open(&self.part, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, mode) {
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => self.open(&self.part, OFlags::RDWR, 0)?,
+            file => file?,
+        };
         self.lock(file.ok_or(io::ErrorKind::NotFound)?)
     }
 
@@ -167,26 +190,36 @@ impl TargetPath {
         Ok(if found.f_blocks == 0 { u64::MAX } else { found.f_bavail.saturating_mul(found.f_frsize) })
     }
 
-    /// Syncs a complete file to disk and gives it its final name. Its permissions are those that the sender's file, the
-    /// umask and a file that it replaces have in common.
-    pub(crate) fn finish(&self, file: &File, mode: u16, replace: bool) -> io::Result<()> {
-        let mut mode = fstat(file)?.st_mode & u32::from(mode);
+    /// Sets the permissions of a complete file: those that the sender's file, the umask and a file that it replaces
+    /// have in common.
+    pub(crate) fn set_mode(&self, file: &File, mode: u16) -> io::Result<()> {
+        let now = fstat(file)?.st_mode & 0o7777;
+        let mut mode = now & u32::from(mode) & 0o777;
         if let Ok(before) = statat(&self.parent, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
             mode &= before.st_mode;
         }
-        fchmod(file, Mode::from_raw_mode(mode & 0o777))?;
+        if mode == now { Ok(()) } else { Ok(fchmod(file, Mode::from_raw_mode(mode))?) }
+    }
+
+    /// Sets the permissions of a complete file, and gives it its final name once it is on disk.
+    pub(crate) fn finish(&self, file: &File, mode: u16, replace: bool) -> io::Result<()> {
+        self.set_mode(file, mode)?;
         file.sync_all()?;
+        self.rename(replace)?;
+        Ok(fsync(&self.parent)?)
+    }
+
+    /// Gives a partial file its final name.
+    pub(crate) fn rename(&self, replace: bool) -> io::Result<()> {
         let (from, to) = (self.part.as_str(), self.name.as_str());
         if replace {
-            renameat(&self.parent, from, &self.parent, to)?;
-        } else {
-            match renameat_with(&self.parent, from, &self.parent, to, RenameFlags::NOREPLACE) {
-                // Not every file system supports RENAME_NOREPLACE.
-                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename_if_free()?,
-                renamed => renamed?,
-            }
+            return Ok(renameat(&self.parent, from, &self.parent, to)?);
         }
-        Ok(fsync(&self.parent)?)
+        match renameat_with(&self.parent, from, &self.parent, to, RenameFlags::NOREPLACE) {
+            // Not every file system supports RENAME_NOREPLACE.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename_if_free(),
+            renamed => Ok(renamed?),
+        }
     }
 
     fn rename_if_free(&self) -> io::Result<()> {
@@ -208,6 +241,8 @@ impl TargetPath {
 
 /// A partial file that is written, with its hash state.
 pub(crate) struct PartWriter {
+    /// The permissions of the sender's file.
+    pub mode: u16,
     pub target: TargetPath,
     pub file: File,
     pub hasher: blake3::Hasher,
@@ -332,7 +367,7 @@ mod tests {
         target.create_part(0o644).unwrap();
         // Every write to it fails as on a full disk.
         let file = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let mut writer = PartWriter { target, file, hasher: blake3::Hasher::new() };
+        let mut writer = PartWriter { target, file, mode: 0o644, hasher: blake3::Hasher::new() };
         assert_eq!(writer.write(b"x").unwrap_err().kind(), std::io::ErrorKind::StorageFull);
         assert_eq!(inside.path().read_dir().unwrap().count(), 0);
     }

@@ -19,8 +19,9 @@
 //! records right after the list, and step 2 is left out.
 //!
 //! The receiver writes a file under a name with a tag of the token that ends in `.shallop-part`, and renames it when it
-//! is complete, verified and on disk. Either side may be killed at any time, and the next transfer with this token
-//! resumes partial files. Senders with another token learn nothing of them, and cannot change or lock them.
+//! is complete, verified and on disk. Small files are synced together. Either side may be killed at any time, and the
+//! next transfer with this token resumes partial files. Senders with another token learn nothing of them, and cannot
+//! change or lock them.
 
 mod control;
 mod entry_states;

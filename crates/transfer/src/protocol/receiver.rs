@@ -1,5 +1,8 @@
 //! The receiving side of a transfer.
 
+mod commit;
+
+use self::commit::CommitQueue;
 use crate::activity::{Activity, stalled};
 use crate::protocol::control::{ControlReader, ControlWriter};
 use crate::protocol::entry_states::{EntryStates, OpenPart, RecordStart, lock};
@@ -16,6 +19,7 @@ use crate::protocol::record::{Piece, RecordReader};
 use crate::protocol::{CHUNK, pause_if_short};
 use crate::{limits::Limits, limits::ListMemory, timeout::with_timeout};
 use shallop_quic::tidy;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -93,6 +97,7 @@ fn receive_entries(
         summary: Mutex::default(),
         failure: Mutex::default(),
         activity: Activity::default(),
+        queue: CommitQueue::default(),
     };
     receiver.run(heard)
 }
@@ -110,6 +115,7 @@ struct Receiver<'a> {
     summary: Mutex<Summary>,
     failure: Mutex<Option<TransferError>>,
     activity: Activity,
+    queue: CommitQueue,
 }
 
 impl Receiver<'_> {
@@ -144,6 +150,7 @@ impl Receiver<'_> {
                 accept();
             }
             let surveyed = receiver.survey().map_err(TransferError::from);
+            receiver.commit_if_due();
             if self.is_pushed {
                 accept();
             }
@@ -174,17 +181,25 @@ impl Receiver<'_> {
 
     /// Creates folders, and tells the sender which files are wanted.
     fn survey(&self) -> io::Result<()> {
+        let mut new_folders = BTreeSet::new();
         for (id, entry) in (0..).zip(self.manifest.entries()) {
             if self.states.is_aborted() {
                 return Ok(());
             }
             self.activity.note();
             if entry.is_hidden() && !self.options.hidden {
-                self.answer(id, entry, Err(hidden()));
+                self.answer(vec![(id, Err(hidden()))]);
             } else if entry.kind == Kind::Folder {
-                self.answer(id, entry, self.folder.create_folder(&entry.path, entry.mode).map(|()| FileOutcome::Moved));
+                let created = self.folder.create_folder(&entry.path, entry.mode);
+                if matches!(created, Ok(true)) {
+                    new_folders.insert(entry.path.as_str());
+                }
+                self.answer(vec![(id, created.map(|_| FileOutcome::Moved))]);
             } else if self.is_pushed {
                 self.states.want(id, None);
+            } else if entry.path.rsplit_once('/').is_some_and(|(folder, _)| new_folders.contains(folder)) {
+                self.states.want(id, None);
+                lock(&self.control).write(&Message::Want { id, part: None })?;
             } else if let Some(question) = self.inspect(id, entry, None) {
                 lock(&self.control).write(&question)?;
                 if id % BUFFERED == 0 {
@@ -204,8 +219,8 @@ impl Receiver<'_> {
     fn inspect(&self, id: u32, entry: &Entry, sum: Option<Digest>) -> Option<Message> {
         match self.find(id, entry, sum) {
             Ok(Some(question)) => return Some(question),
-            Ok(None) => self.answer(id, entry, Ok(FileOutcome::Skipped)),
-            Err(why) => self.answer(id, entry, Err(why)),
+            Ok(None) => self.answer(vec![(id, Ok(FileOutcome::Skipped))]),
+            Err(why) => self.answer(vec![(id, Err(why))]),
         }
         None
     }
@@ -296,11 +311,11 @@ impl Receiver<'_> {
                     }
                 }
                 Message::Abandon { id, reason } if self.states.may_abandon(*id) => {
-                    let entry = self.manifest.entry(*id).ok_or_else(out_of_place)?;
-                    self.answer(*id, entry, Err(abandoned(reason)));
+                    self.answer(vec![(*id, Err(abandoned(reason)))]);
                 }
                 _ => return Err(out_of_place()),
             }
+            self.commit_if_due();
         }
     }
 
@@ -309,7 +324,9 @@ impl Receiver<'_> {
         while let Ok(Some(stream)) = self.link.accept_uni() {
             self.states.enter();
             self.spawn(scope, || {
-                if let Err(why) = self.read_stream(stream) {
+                let read = self.read_stream(stream);
+                self.commit();
+                if let Err(why) = read {
                     self.fail(why);
                 }
                 self.states.leave();
@@ -322,6 +339,9 @@ impl Receiver<'_> {
     fn read_stream(&self, stream: Box<dyn Read + Send>) -> Result<(), TransferError> {
         let mut records = RecordReader::new(stream);
         loop {
+            if records.is_drained() {
+                self.commit_if_due();
+            }
             match records.header() {
                 Ok(Some((id, offset))) if self.read_record(&mut records, id, offset)? => {}
                 Err(why) if why.kind() == io::ErrorKind::InvalidData => {
@@ -345,6 +365,9 @@ impl Receiver<'_> {
         let mut left = entry.size - offset;
         let mut goes_on = true;
         let outcome = loop {
+            if records.is_drained() {
+                self.commit_if_due();
+            }
             match records.piece() {
                 Ok(Piece::Bytes(bytes)) => {
                     self.activity.note();
@@ -363,9 +386,14 @@ impl Receiver<'_> {
                     pause_if_short(bytes.len(), left);
                 }
                 Ok(Piece::End(_)) if left > 0 => return Err(wrong()),
-                Ok(Piece::End(sum)) => {
-                    break part.and_then(|part| self.activity.own_work(|| self.finish(&part, entry, sum)));
-                }
+                Ok(Piece::End(sum)) => match part.and_then(|part| Ok((self.verify(&part, entry, sum)?, part))) {
+                    Ok((true, part)) => {
+                        self.queue(id, part);
+                        return Ok(true);
+                    }
+                    Ok((false, _)) => break Ok(FileOutcome::Skipped),
+                    Err(why) => break Err(why),
+                },
                 Ok(Piece::Abandoned(reason)) => break Err(abandoned(&reason)),
                 Err(why) if why.kind() == io::ErrorKind::InvalidData => return Err(wrong()),
                 // The link is lost: the transfer has failed, not the file.
@@ -376,7 +404,7 @@ impl Receiver<'_> {
                 }
             }
         };
-        self.answer(id, entry, outcome);
+        self.answer(vec![(id, outcome)]);
         Ok(goes_on)
     }
 
@@ -391,16 +419,20 @@ impl Receiver<'_> {
             Some(kept) => (kept.file, kept.hasher),
             None => (self.unlocked(|| target.create_part(entry.mode))?, blake3::Hasher::new()),
         };
-        let missing = entry.size.saturating_sub(file.metadata()?.len());
-        if target.free_space()? < missing {
+        let length = file.metadata()?.len();
+        let missing = entry.size.saturating_sub(length);
+        // A disk that is too full for a small file refuses its bytes as soon.
+        if missing > CHUNK as u64 && target.free_space()? < missing {
             // An empty partial file is of no use.
             let _ = (offset == 0).then(|| target.remove_part());
             return Err(rustix::io::Errno::NOSPC.into());
         }
-        file.set_len(offset)?;
-        file.seek(SeekFrom::Start(offset))?;
+        if length > 0 {
+            file.set_len(offset)?;
+            file.seek(SeekFrom::Start(offset))?;
+        }
         lock(&self.summary).resumed_bytes += offset;
-        Ok(PartWriter { target, file, hasher })
+        Ok(PartWriter { target, file, hasher, mode: entry.mode })
     }
 
     /// Opens a partial file. If an earlier transfer has locked it whose sender no longer answers, that one ends first.
@@ -411,55 +443,26 @@ impl Receiver<'_> {
         }
     }
 
-    /// Verifies the BLAKE3 of a file, and renames the partial file to its final name.
-    fn finish(&self, part: &PartWriter, entry: &Entry, sum: Digest) -> io::Result<FileOutcome> {
-        let PartWriter { target, file, hasher } = part;
-        if hasher.finalize() != sum.0 {
-            target.remove_part()?;
-            return Err(io::Error::other("what came is not what was sent"));
-        }
-        if self.is_pushed
-            && let Some(mut there) = target.open_complete().inspect_err(|_| _ = target.remove_part())?
-        {
-            let is_same =
-                there.metadata()?.len() == entry.size && self.hash(&mut there, entry.size)?.1.finalize() == sum.0;
-            if is_same || !self.options.overwrite {
-                target.remove_part()?;
-                return if is_same { Ok(FileOutcome::Skipped) } else { Err(different()) };
-            }
-        }
-        match target.finish(file, entry.mode, self.options.overwrite) {
-            // Another sender was earlier.
-            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
-                target.remove_part()?;
-                Err(different())
-            }
-            finished => finished.map(|()| FileOutcome::Moved),
-        }
-    }
-
-    /// Answers an entry with `done`, `same` or `failed`, and says `end` after the last answer.
-    fn answer(&self, id: u32, entry: &Entry, outcome: io::Result<FileOutcome>) {
+    /// Answers entries with `done`, `same` or `failed`, and says `end` after the last answer.
+    fn answer(&self, outcomes: Vec<(u32, io::Result<FileOutcome>)>) {
         // Answers are written in the order of their counts, so that `end` is the last one.
-        let mut control = lock(&self.control);
-        if !self.states.answer(id) {
-            return;
-        }
-        let outcome = outcome.unwrap_or_else(|why| FileOutcome::Failed(tidy(&why.to_string())));
-        self.count(id, entry, &outcome);
-        let is_last = self.states.left() == 0;
-        let is_file = entry.kind.is_file();
-        let message = match outcome {
-            FileOutcome::Failed(reason) => Message::Failed { id, reason },
-            FileOutcome::Skipped => Message::Same { id },
-            FileOutcome::Moved => Message::Done { id },
-        };
-        let said = control.write(&message).and_then(|()| match is_last {
-            true => control.write_now(&Message::End),
-            false if is_file => control.flush(),
-            false => Ok(()),
+        let (mut control, mut any_file) = (lock(&self.control), false);
+        let said = outcomes.into_iter().try_for_each(|(id, outcome)| {
+            let Some(entry) = self.manifest.entry(id).filter(|_| self.states.answer(id)) else { return Ok(()) };
+            let outcome = outcome.unwrap_or_else(|why| FileOutcome::Failed(tidy(&why.to_string())));
+            self.count(id, entry, &outcome);
+            any_file |= entry.kind.is_file();
+            control.write(&match outcome {
+                FileOutcome::Failed(reason) => Message::Failed { id, reason },
+                FileOutcome::Skipped => Message::Same { id },
+                FileOutcome::Moved => Message::Done { id },
+            })?;
+            match self.states.left() {
+                0 => control.write_now(&Message::End),
+                _ => Ok(()),
+            }
         });
-        if let Err(why) = said {
+        if let Err(why) = said.and_then(|()| if any_file { control.flush() } else { Ok(()) }) {
             drop(control);
             self.fail(why.into());
         }

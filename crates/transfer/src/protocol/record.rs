@@ -64,6 +64,11 @@ impl RecordReader {
         Self { stream: BufReader::new(stream), left: 0, buffer: vec![0; FIRST_BUFFER], is_full: false }
     }
 
+    /// Whether the next read may have to wait.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.stream.buffer().is_empty()
+    }
+
     /// Reads the entry's number and the offset of the next record. `None` at the end of the stream.
     ///
     /// # Errors

@@ -1,0 +1,112 @@
+//! Puts complete files in place. Small ones are synced to disk together, because each sync waits for the disk.
+
+use super::Receiver;
+use crate::protocol::entry_states::lock;
+use crate::protocol::folder::PartWriter;
+use crate::protocol::manifest::Entry;
+use crate::protocol::message::Digest;
+use crate::protocol::progress::FileOutcome;
+use crate::protocol::reasons::different;
+use std::time::{Duration, Instant};
+use std::{io, sync::Mutex};
+
+/// The time after a sync in which others are not due.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Verified files that wait to be synced and renamed.
+#[derive(Default)]
+pub(super) struct CommitQueue {
+    waiting: Mutex<Vec<(u32, PartWriter)>>,
+    /// Held while files are synced, during which others begin to wait. The end of the last sync.
+    synced: Mutex<Option<Instant>>,
+}
+
+impl Receiver<'_> {
+    /// Verifies the BLAKE3 of a file. Returns false if the receiver has the file already.
+    pub(super) fn verify(&self, part: &PartWriter, entry: &Entry, sum: Digest) -> io::Result<bool> {
+        let PartWriter { target, hasher, .. } = part;
+        if hasher.finalize() != sum.0 {
+            target.remove_part()?;
+            return Err(io::Error::other("what came is not what was sent"));
+        }
+        if self.is_pushed
+            && let Some(mut there) = target.open_complete().inspect_err(|_| _ = target.remove_part())?
+        {
+            let is_same =
+                there.metadata()?.len() == entry.size && self.hash(&mut there, entry.size)?.1.finalize() == sum.0;
+            if is_same || !self.options.overwrite {
+                target.remove_part()?;
+                return if is_same { Ok(false) } else { Err(different()) };
+            }
+        }
+        Ok(true)
+    }
+
+    /// Queues a verified file. [`commit`](Self::commit) answers it.
+    pub(super) fn queue(&self, id: u32, part: PartWriter) {
+        let mut waiting = lock(&self.queue.waiting);
+        waiting.push((id, part));
+        let is_full = waiting.len() >= self.limits.waiting;
+        drop(waiting);
+        if is_full {
+            self.commit();
+        }
+    }
+
+    /// Commits if no other file is expected, or the last sync was long ago. To be called before a thread waits for the
+    /// sender, and after entries were answered.
+    pub(super) fn commit_if_due(&self) {
+        let is_long_ago = || self.queue.synced.try_lock().is_ok_and(|at| at.is_none_or(|at| at.elapsed() >= PAUSE));
+        if self.expects_no_other() || !lock(&self.queue.waiting).is_empty() && is_long_ago() {
+            self.commit();
+        }
+    }
+
+    /// Whether files are queued, and all other entries are answered.
+    fn expects_no_other(&self) -> bool {
+        let count = lock(&self.queue.waiting).len();
+        count > 0 && count >= self.states.left()
+    }
+
+    /// Syncs and renames all queued files, and answers them.
+    pub(super) fn commit(&self) {
+        loop {
+            let mut synced = lock(&self.queue.synced);
+            let files = std::mem::take(&mut *lock(&self.queue.waiting));
+            let outcomes = self.activity.own_work(|| self.put_in_place(&files));
+            // The files are closed first, which unlocks them.
+            drop(files);
+            *synced = Some(Instant::now());
+            self.answer(outcomes);
+            drop(synced);
+            // While these files were not answered, the thread of the last one expected others.
+            if !self.expects_no_other() {
+                return;
+            }
+        }
+    }
+
+    /// Syncs verified files, gives them their final names and syncs these.
+    pub(super) fn put_in_place(&self, files: &[(u32, PartWriter)]) -> Vec<(u32, io::Result<FileOutcome>)> {
+        let replace = self.options.overwrite;
+        let set_modes = || files.iter().try_for_each(|(_, part)| part.target.set_mode(&part.file, part.mode));
+        // After an error each file is synced alone, which tells the file that has it.
+        let is_synced = files.len() > 1 && set_modes().and_then(|()| self.folder.sync_all()).is_ok();
+        let place = |PartWriter { target, file, mode, .. }: &PartWriter| {
+            let placed = if is_synced { target.rename(replace) } else { target.finish(file, *mode, replace) };
+            match placed {
+                // Another sender was earlier.
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
+                    target.remove_part()?;
+                    Err(different())
+                }
+                placed => placed.map(|()| FileOutcome::Moved),
+            }
+        };
+        let placed = files.iter().map(|(id, part)| (*id, place(part))).collect();
+        match if is_synced { self.folder.sync_all() } else { Ok(()) } {
+            Ok(()) => placed,
+            Err(why) => files.iter().map(|(id, _)| (*id, Err(io::Error::new(why.kind(), why.to_string())))).collect(),
+        }
+    }
+}
