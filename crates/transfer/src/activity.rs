@@ -1,4 +1,4 @@
-//! Ends what waits for a peer that keeps its connection alive and sends nothing.
+//! Time limits for calls that wait for a peer, which may keep its connection alive and send nothing.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -86,8 +86,10 @@ mod tests {
     fn a_peer_that_does_nothing_is_cut_and_one_that_sends_or_reads_is_not() {
         let limit = Duration::from_millis(40);
         let (cancel, cancelled) = channel();
-        let wait = || cancelled.recv_timeout(Duration::from_secs(60)).is_ok();
+        let long = Duration::from_secs(60);
+        let wait = || cancelled.recv_timeout(long).is_ok();
         let activity = Activity::default();
+        assert_eq!(activity.watched(long, || panic!("it was in time"), || 7).unwrap(), Some(7));
         assert_eq!(activity.watched(limit, move || cancel.send(()).unwrap(), wait).unwrap(), None);
         let may_last = |each: &dyn Fn(&Activity), activity: Activity| {
             let act = || {

@@ -21,4 +21,3 @@ pub mod plain_trial;
 pub mod protocol;
 pub mod server;
 pub mod session;
-mod timeout;

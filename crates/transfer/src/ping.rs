@@ -4,7 +4,7 @@
 //! The first byte of a bidirectional stream gives its purpose: `E` (bytes are returned), `L` (bytes are discarded) or
 //! `C` (bytes are counted). Transfers of files use unidirectional streams only.
 
-use crate::{protocol::pause_if_short, timeout::with_timeout};
+use crate::{activity::Activity, protocol::pause_if_short};
 use pollster::block_on;
 use shallop_core::{BitsPerSec, Span};
 use shallop_quic::{Connection, CreditStats, PathStats, QuicError, RecvStream, SendMode, SendStream};
@@ -38,7 +38,7 @@ const CHUNK: usize = 1 << 18;
 pub fn round_trip(connection: &Connection, limit: Duration) -> Result<Duration, QuicError> {
     let cancel = || connection.close(0, b"no answer to a ping");
     let no_answer = || QuicError::Lost("the peer does not answer pings".to_owned());
-    with_timeout(limit, cancel, || echo(connection))?.ok_or_else(no_answer)?
+    Activity::default().watched(limit, cancel, || echo(connection))?.ok_or_else(no_answer)?
 }
 
 fn echo(connection: &Connection) -> Result<Duration, QuicError> {

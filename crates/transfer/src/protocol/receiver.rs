@@ -17,7 +17,7 @@ use crate::protocol::reasons::{NO_LIST, NO_THREAD, abandoned, different, hidden,
 use crate::protocol::receive_options::ReceiveOptions;
 use crate::protocol::record::{Piece, RecordReader};
 use crate::protocol::{CHUNK, pause_if_short};
-use crate::{limits::Limits, limits::ListMemory, timeout::with_timeout};
+use crate::{limits::Limits, limits::ListMemory};
 use shallop_quic::tidy;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -55,7 +55,7 @@ fn receive_entries(
     let _ticket = limits.take(link.peer()).map_err(no_thread)?;
     let late = || link.close(NO_LIST);
     let mut memory = ListMemory::new(limits);
-    let begun = with_timeout(options.list_timeout, late, || {
+    let begun = Activity::default().watched(options.list_timeout, late, || {
         let mut heard = ControlReader::new(link.accept_uni()?.ok_or_else(closed)?);
         let control = ControlWriter::new(link.open_uni()?);
         let opened = read_list(&mut heard, &mut memory).and_then(|list| {
@@ -76,7 +76,7 @@ fn receive_entries(
                 other => tidy(&other.to_string()),
             };
             if control.write(&Message::Refuse { reason }).and_then(|()| control.finish()).is_ok() {
-                with_timeout(options.list_timeout, late, || heard.drain())?;
+                Activity::default().watched(options.list_timeout, late, || heard.drain())?;
             }
             return Err(why);
         }

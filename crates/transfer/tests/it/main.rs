@@ -50,6 +50,7 @@ shallop_testing::tests! {
         plain::a_partial_file_of_other_content_is_replaced,
         plain::more_partial_files_than_are_kept_open_are_completed,
         plain::a_file_that_changes_during_the_transfer_is_not_sent,
+        plain::a_file_that_keeps_its_length_while_it_is_written_to_is_not_sent,
         plain::a_small_transfer_arrives_unasked,
         plain::a_file_of_proc_is_not_sent_as_an_empty_one,
         plain::a_partial_file_locked_by_another_transfer_is_left_alone,

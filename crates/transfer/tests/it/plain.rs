@@ -6,7 +6,10 @@ use shallop_transfer::limits::Limits;
 use shallop_transfer::protocol::{
     Entry, FileOutcome, Progress, ReceiveOptions, SendOptions, SourcePaths, Summary, receive, send,
 };
-use std::{path::Path, sync::Mutex};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once};
 
 fn run(from: &Path, to: &Path, overwrite: bool) -> Summary {
     agreed(&Run { overwrite, ..Run::new(from, to) })
@@ -130,6 +133,31 @@ pub fn a_file_that_changes_during_the_transfer_is_not_sent() {
     assert_eq!(contents(to.path()).len(), 1);
 }
 
+/// Writes as many bytes as a file has to both of its ends, once the first bytes of it have arrived.
+struct WriteMeanwhile(PathBuf, Once);
+
+impl Progress for WriteMeanwhile {
+    fn bytes(&self, _id: u32, _count: u64) {
+        self.1.call_once(|| {
+            let file = File::options().write(true).open(&self.0).unwrap();
+            file.write_all_at(b"new", 0).unwrap();
+            file.write_all_at(b"new", 2_999_997).unwrap();
+        });
+    }
+}
+
+pub fn a_file_that_keeps_its_length_while_it_is_written_to_is_not_sent() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = from.path().join("a");
+    std::fs::write(&path, vec![7; 3_000_000]).unwrap();
+    let (sent, got) = Run::new(from.path(), to.path()).run(&(), &WriteMeanwhile(path, Once::new()));
+    for summary in [sent.unwrap(), got.unwrap()] {
+        assert_eq!((summary.files, summary.failed.len()), (0, 1));
+        assert!(summary.failed[0].reason.contains("it has changed"), "{summary:?}");
+    }
+    assert!(!to.path().join("a").exists());
+}
+
 pub fn a_small_transfer_arrives_unasked() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::create_dir(from.path().join("d")).unwrap();
@@ -170,7 +198,7 @@ pub fn a_file_of_proc_is_not_sent_as_an_empty_one() {
 pub fn a_partial_file_locked_by_another_transfer_is_left_alone() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(from.path().join("a"), "0123456789").unwrap();
-    let other = std::fs::File::create(to.path().join(part("a"))).unwrap();
+    let other = File::create(to.path().join(part("a"))).unwrap();
     other.lock().unwrap();
     let summary = run(from.path(), to.path(), false);
     assert!(summary.failed[0].reason.contains("another transfer"), "{:?}", summary.failed);
