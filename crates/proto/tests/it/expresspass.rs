@@ -3,6 +3,7 @@
 use crate::support::{CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, lose, us};
 use shallop_control::expresspass::{CodeConfig, Rule};
 use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
+use shallop_proto::expresspass::StopPolicy::{Demand, Early, LastData};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, Out};
 
@@ -27,6 +28,11 @@ fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Pee
 }
 
 type Packet = CapturedPacket<Head>;
+
+/// Drops the packets with these numbers among those of a kind.
+fn losing(which: fn(&Packet) -> bool, numbers: &'static [usize]) -> impl FnMut(&Packet) -> bool + 'static {
+    lose(which, move |number| numbers.contains(&number))
+}
 
 fn is_data(packet: &Packet) -> bool {
     packet.class == Class::Data
@@ -54,8 +60,7 @@ fn near(span: Span, expected: Span, tolerance: Span) -> bool {
 
 #[test]
 fn the_first_byte_leaves_after_a_round_trip_and_others_at_the_credit_rate() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 20 * PAYLOAD);
-    pair.finish();
+    let pair = pair(&config(LastData), code(0.5), 20 * PAYLOAD).finished();
     let data = times(&pair, is_data);
     let small = Span::from_us(1);
     assert!(near(data[0], DELAY * 2, small), "first data at {}", data[0]);
@@ -70,7 +75,7 @@ fn the_first_byte_leaves_after_a_round_trip_and_others_at_the_credit_rate() {
 
 #[test]
 fn the_first_byte_lands_after_one_and_a_half_round_trips() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), PAYLOAD);
+    let mut pair = pair(&config(LastData), code(0.5), PAYLOAD);
     while pair.ends[1].counters().received == 0 {
         let next = pair.now + Span::from_ns(100);
         pair.run(next);
@@ -82,8 +87,7 @@ fn the_first_byte_lands_after_one_and_a_half_round_trips() {
 fn a_constant_wait_delays_data_until_it_arrives_that_long_after_its_credit_left() {
     // A wait below the round trip of two delays has no effect.
     for (wait, turn_around) in [(None, DELAY), (Some(DELAY), DELAY), (Some(DELAY * 5), DELAY * 4)] {
-        let mut pair = pair(&Config { wait, ..config(StopPolicy::Demand) }, code(0.5), 20 * PAYLOAD);
-        pair.finish();
+        let pair = pair(&Config { wait, ..config(Demand) }, code(0.5), 20 * PAYLOAD).finished();
         let mut count = 0;
         for packet in &pair.capture {
             if let Head::Data { credit_sent, .. } = packet.head {
@@ -100,8 +104,7 @@ fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later(
     let rule = CodeConfig { w_init: 0.0625, full_start: Some(40), ..code(0.5) };
     let jitter = Config::new(BitsPerSec::gbps(10));
     let short = Path { delay: Span::from_us(25), ..Path::fast() };
-    let mut pair = pair_on(short, &jitter, rule, 10 * PAYLOAD);
-    pair.finish();
+    let pair = pair_on(short, &jitter, rule, 10 * PAYLOAD).finished();
     let credits = times(&pair, is_credit);
     // The round trip of a credit and its data: two delays, 84 and 1538 bytes.
     let round_trip = Span::from_us(50) + Span::from_ps(67_200 + 1_230_400);
@@ -116,8 +119,7 @@ fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later(
 
 #[test]
 fn stopping_at_the_last_data_wastes_a_round_trip_of_credits() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(1.0), 2000 * PAYLOAD);
-    pair.finish();
+    let pair = pair(&config(LastData), code(1.0), 2000 * PAYLOAD).finished();
     let credits = pair.ends[0].counters().credits;
     let round_trip = (DELAY * 2).ratio(GAP);
     assert_eq!(credits.used, 2000);
@@ -126,8 +128,7 @@ fn stopping_at_the_last_data_wastes_a_round_trip_of_credits() {
 
 #[test]
 fn an_early_stop_wastes_less() {
-    let mut pair = pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD);
-    pair.finish();
+    let pair = pair(&config(Early), code(1.0), 2000 * PAYLOAD).finished();
     let report = pair.ends[0].counters();
     assert_eq!((report.credits.used, report.timeouts), (2000, 0));
     // At the end of the second round trip, 770 credits have arrived in each, and 460 frames remain.
@@ -136,7 +137,7 @@ fn an_early_stop_wastes_less() {
 
 #[test]
 fn an_early_stop_that_was_too_early_is_taken_back() {
-    let mut pair = pair(&config(StopPolicy::Early), code(1.0), 2000 * PAYLOAD).with_drops(|packet| {
+    let mut pair = pair(&config(Early), code(1.0), 2000 * PAYLOAD).with_drops(|packet| {
         is_credit(packet) && (Span::from_us(2_600)..Span::from_us(3_200)).contains(&packet.sent.since_start())
     });
     pair.finish();
@@ -147,8 +148,7 @@ fn an_early_stop_that_was_too_early_is_taken_back() {
 
 #[test]
 fn a_demand_is_covered_exactly() {
-    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD - 7);
-    pair.finish();
+    let pair = pair(&config(Demand), code(1.0), 2000 * PAYLOAD - 7).finished();
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
     assert_eq!((receiver.metered, sender.credits.used, sender.credits.wasted), (2000, 2000, 0));
     assert_eq!((times(&pair, is_request).len(), sender.timeouts), (1, 0));
@@ -156,9 +156,7 @@ fn a_demand_is_covered_exactly() {
 
 #[test]
 fn exactly_the_dropped_credits_are_requested_again() {
-    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 100 * PAYLOAD)
-        .with_drops(lose(is_credit, |number| [3, 50, 70].contains(&number)));
-    pair.finish();
+    let pair = pair(&config(Demand), code(1.0), 100 * PAYLOAD).with_drops(losing(is_credit, &[3, 50, 70])).finished();
     let demands = pair.capture.iter().filter_map(|packet| match packet.head {
         Head::Request { demand, .. } => Some(demand),
         _ => None,
@@ -170,9 +168,7 @@ fn exactly_the_dropped_credits_are_requested_again() {
 
 #[test]
 fn dropped_last_credits_are_requested_after_two_round_trips() {
-    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
-        .with_drops(lose(is_credit, |number| [8, 9].contains(&number)));
-    pair.finish();
+    let pair = pair(&config(Demand), code(1.0), 10 * PAYLOAD).with_drops(losing(is_credit, &[8, 9])).finished();
     let (requests, credits) = (times(&pair, is_request), times(&pair, is_credit));
     let heard = credits[7] + DELAY;
     assert!(near(requests[1] - heard, DELAY * 4, Span::from_us(10)), "{requests:?}");
@@ -181,9 +177,7 @@ fn dropped_last_credits_are_requested_after_two_round_trips() {
 
 #[test]
 fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(1.0), PAYLOAD)
-        .with_drops(lose(is_request, |number| [0, 1].contains(&number)));
-    pair.finish();
+    let pair = pair(&config(LastData), code(1.0), PAYLOAD).with_drops(losing(is_request, &[0, 1])).finished();
     let requests = times(&pair, is_request);
     assert!(near(requests[2], Span::from_ms(200), Span::from_us(1)), "{requests:?}");
     assert_eq!(pair.ends[0].counters().timeouts, 2);
@@ -193,9 +187,7 @@ fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
 #[test]
 fn a_stop_without_an_answer_is_repeated_after_two_round_trips() {
     let is_done = |packet: &Packet| matches!(packet.head, Head::Complete { .. });
-    let mut pair =
-        pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD).with_drops(lose(is_done, |number| number == 0));
-    pair.finish();
+    let pair = pair(&config(Demand), code(1.0), PAYLOAD).with_drops(losing(is_done, &[0])).finished();
     let stops = times(&pair, is_stop);
     assert_eq!(stops.len(), 2);
     assert!(near(stops[1] - stops[0], DELAY * 4, Span::from_us(10)), "{stops:?}");
@@ -203,9 +195,8 @@ fn a_stop_without_an_answer_is_repeated_after_two_round_trips() {
 
 #[test]
 fn lost_data_makes_the_sender_go_back_once() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD)
-        .with_drops(lose(is_data, |number| [100, 103, 200].contains(&number)));
-    pair.finish();
+    let pair =
+        pair(&config(LastData), code(0.5), 1000 * PAYLOAD).with_drops(losing(is_data, &[100, 103, 200])).finished();
     assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_nack).len(), 1);
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
@@ -215,9 +206,9 @@ fn lost_data_makes_the_sender_go_back_once() {
 
 #[test]
 fn a_lost_retransmission_makes_the_sender_go_back_again() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(0.5), 1000 * PAYLOAD)
-        .with_drops(|packet| matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. }));
-    pair.finish();
+    let pair = pair(&config(LastData), code(0.5), 1000 * PAYLOAD)
+        .with_drops(|packet| matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. }))
+        .finished();
     assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
     assert_eq!(times(&pair, is_nack).len(), 2);
     assert_eq!(pair.ends[0].counters().timeouts, 0);
@@ -225,11 +216,10 @@ fn a_lost_retransmission_makes_the_sender_go_back_again() {
 
 #[test]
 fn a_lost_nack_is_repeated() {
-    let config = Config { retransmit_timeout: Span::from_ms(3), ..config(StopPolicy::LastData) };
-    let (mut chosen, mut reports) =
-        (lose(is_data, |number| [100].contains(&number)), lose(is_nack, |number| [0].contains(&number)));
-    let mut pair = pair(&config, code(0.5), 8000 * PAYLOAD).with_drops(move |packet| chosen(packet) | reports(packet));
-    pair.finish();
+    let config = Config { retransmit_timeout: Span::from_ms(3), ..config(LastData) };
+    let (mut chosen, mut reports) = (losing(is_data, &[100]), losing(is_nack, &[0]));
+    let pair =
+        pair(&config, code(0.5), 8000 * PAYLOAD).with_drops(move |packet| chosen(packet) | reports(packet)).finished();
     assert_eq!(pair.carried(), [(0, 8000 * PAYLOAD)]);
     let (nacks, stops) = (times(&pair, is_nack), times(&pair, is_stop));
     assert_eq!((nacks.len(), nacks[1] - nacks[0]), (2, Span::from_ms(3)));
@@ -243,9 +233,7 @@ fn impatient(stop: StopPolicy) -> Config {
 
 #[test]
 fn a_nack_repeated_too_early_does_not_make_the_sender_go_back_twice() {
-    let mut pair = pair(&impatient(StopPolicy::LastData), code(0.5), 4000 * PAYLOAD)
-        .with_drops(lose(is_data, |number| [100].contains(&number)));
-    pair.finish();
+    let pair = pair(&impatient(LastData), code(0.5), 4000 * PAYLOAD).with_drops(losing(is_data, &[100])).finished();
     assert!(times(&pair, is_nack).len() >= 2);
     let pass = |packet: &Packet| match packet.head {
         Head::Data { generation, .. } => generation,
@@ -256,8 +244,7 @@ fn a_nack_repeated_too_early_does_not_make_the_sender_go_back_twice() {
 
 #[test]
 fn a_request_repeated_too_early_gets_no_credits_twice() {
-    let mut pair = pair(&impatient(StopPolicy::Demand), code(1.0), 2000 * PAYLOAD);
-    pair.finish();
+    let pair = pair(&impatient(Demand), code(1.0), 2000 * PAYLOAD).finished();
     assert_eq!((times(&pair, is_request).len(), pair.ends[1].counters().metered), (2, 2000));
 }
 
@@ -265,7 +252,7 @@ fn a_request_repeated_too_early_gets_no_credits_twice() {
 fn missing_data_is_not_reported_while_data_still_arrives() {
     let chance = Seed::new(1).stream("credits", 0);
     let rule = Rule::code(code(1.0));
-    let mut receiver = Receiver::new(&config(StopPolicy::LastData), rule, chance);
+    let mut receiver = Receiver::new(&config(LastData), rule, chance);
     let mut receive = |at: u64, head: Head| {
         let now = us(at);
         receiver.on_packet(now, &head, Ecn::Ect);
@@ -284,9 +271,7 @@ fn missing_data_is_not_reported_while_data_still_arrives() {
 
 #[test]
 fn a_lost_tail_is_found_by_the_stop() {
-    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), 10 * PAYLOAD)
-        .with_drops(lose(is_data, |number| [8, 9].contains(&number)));
-    pair.finish();
+    let pair = pair(&config(Demand), code(1.0), 10 * PAYLOAD).with_drops(losing(is_data, &[8, 9])).finished();
     assert_eq!(pair.carried(), [(0, 10 * PAYLOAD)]);
     let sender = pair.ends[0].counters();
     assert_eq!((sender.retransmits, sender.timeouts, times(&pair, is_nack).len()), (2, 1, 1));
@@ -295,23 +280,20 @@ fn a_lost_tail_is_found_by_the_stop() {
 #[test]
 fn reordered_data_is_not_sent_again() {
     let late = Path { reorder: 0.2, late: GAP * 2, ..Path::fast() };
-    let mut pair = pair_on(late, &config(StopPolicy::LastData), code(1.0), 1000 * PAYLOAD);
-    pair.finish();
+    let pair = pair_on(late, &config(LastData), code(1.0), 1000 * PAYLOAD).finished();
     assert_eq!(times(&pair, is_nack).len(), 0);
     assert_eq!((pair.ends[0].counters().retransmits, pair.ends[1].counters().duplicates), (0, 0));
 }
 
 #[test]
 fn an_empty_flow_takes_a_request_and_its_answer() {
-    let mut pair = pair(&config(StopPolicy::LastData), code(1.0), 0);
-    pair.finish();
+    let pair = pair(&config(LastData), code(1.0), 0).finished();
     assert_eq!(pair.capture.len(), 2, "a request and its answer");
 }
 
 #[test]
 fn credits_after_the_end_are_wasted_and_late_credits_get_a_stop() {
-    let mut pair = pair(&config(StopPolicy::Demand), code(1.0), PAYLOAD);
-    pair.finish();
+    let mut pair = pair(&config(Demand), code(1.0), PAYLOAD).finished();
     let [sender, _] = &mut pair.ends;
     let credit = |sent| Head::Credit { sequence: 9, sent, request_sent: Time::ZERO, remaining: 0 };
     let mut send_credit = |now: Time| {
@@ -327,9 +309,8 @@ fn credits_after_the_end_are_wasted_and_late_credits_get_a_stop() {
 
 #[test]
 fn credit_sizes_are_drawn_from_their_range() {
-    let config = Config { max_credit: 92, ..config(StopPolicy::LastData) };
-    let mut pair = pair(&config, code(1.0), 3000 * PAYLOAD);
-    pair.finish();
+    let config = Config { max_credit: 92, ..config(LastData) };
+    let pair = pair(&config, code(1.0), 3000 * PAYLOAD).finished();
     let mut counts = [0u32; 9];
     for packet in pair.of_class(Class::Credit) {
         counts[usize::from(packet.size) - 84] += 1;

@@ -80,8 +80,7 @@ fn the_last_unscheduled_frame_alone_shows_the_end_of_the_flow() {
 
 #[test]
 fn a_longer_flow_bursts_until_the_first_answer_and_continues_on_credits() {
-    let mut pair = pair(&config(true), 5 * BDP);
-    pair.finish();
+    let pair = pair(&config(true), 5 * BDP).finished();
     let burst = pair.frames(Class::Unscheduled).len() as u64;
     assert!((BDP - 2..=BDP).contains(&burst), "{burst} frames without a credit");
     let report = pair.ends[0].counters();
@@ -105,8 +104,7 @@ fn a_flow_whose_burst_is_lost_takes_as_long_as_without_a_burst() {
 
 #[test]
 fn the_probe_follows_the_last_frame_and_carries_its_end() {
-    let mut pair = pair(&config(true), 10);
-    pair.finish();
+    let pair = pair(&config(true), 10).finished();
     let last = pair.capture.iter().rposition(is_unscheduled).unwrap();
     let probe = &pair.capture[last + 1];
     assert_eq!(probe.head, Head::Probe { upto: 10 * PAYLOAD, end: Some(10 * PAYLOAD) });
@@ -121,8 +119,8 @@ fn the_probe_follows_the_last_frame_and_carries_its_end() {
 #[test]
 fn credits_send_lost_frames_then_new_data_then_outstanding_frames_from_the_end() {
     // Frame 5 is lost, and all frames from 20 on, which only the probe shows, a round trip after the burst.
-    let mut pair = pair(&config(true), BDP + 100).with_drops(lose_unscheduled(|frame| frame == 5 || frame >= 20));
-    pair.finish();
+    let pair =
+        pair(&config(true), BDP + 100).with_drops(lose_unscheduled(|frame| frame == 5 || frame >= 20)).finished();
     let burst = pair.frames(Class::Unscheduled).len() as u64;
     let scheduled = pair.frames(Class::Data);
     let place = scheduled.iter().position(|&frame| frame == 5).unwrap();
@@ -140,17 +138,16 @@ fn credits_send_lost_frames_then_new_data_then_outstanding_frames_from_the_end()
 #[test]
 fn a_lost_tail_is_found_by_the_probe() {
     // Only the tail is lost, and the credits are so slow that they could not have repaired it by chance.
-    let mut pair =
-        pair_with(&config(true), 100, 0.002).with_drops(lose_unscheduled(|frame| [97, 98, 99].contains(&frame)));
-    pair.finish();
+    let pair = pair_with(&config(true), 100, 0.002)
+        .with_drops(lose_unscheduled(|frame| [97, 98, 99].contains(&frame)))
+        .finished();
     // The first credit arrives before any acknowledgement and happens to repair the last frame.
     assert_eq!(pair.frames(Class::Data), [99, 97, 98]);
 }
 
 #[test]
 fn lost_unscheduled_frames_cause_no_nacks_and_count_as_no_lost_credits() {
-    let mut pair = pair(&config(true), 4 * BDP).with_drops(lose_unscheduled(|frame| frame.is_multiple_of(3)));
-    pair.finish();
+    let pair = pair(&config(true), 4 * BDP).with_drops(lose_unscheduled(|frame| frame.is_multiple_of(3))).finished();
     assert!(!pair.capture.iter().any(|packet| matches!(packet.head, Head::Nack { .. })));
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
     assert_eq!(sender.retransmits, BDP.div_ceil(3));
@@ -163,8 +160,7 @@ fn lost_unscheduled_frames_cause_no_nacks_and_count_as_no_lost_credits() {
 
 #[test]
 fn a_lost_retransmission_of_an_unscheduled_frame_is_repeated_alone() {
-    let mut pair = pair(&config(true), 2 * BDP).with_drops(lose(carries(7), |number| number < 2));
-    pair.finish();
+    let pair = pair(&config(true), 2 * BDP).with_drops(lose(carries(7), |number| number < 2)).finished();
     let sevens = pair.frames(Class::Data).into_iter().filter(|&frame| frame == 7).count();
     assert_eq!((sevens, pair.ends[0].counters().retransmits), (2, 2), "nothing else went twice");
     assert_eq!(pair.carried(), [(0, 2 * BDP * PAYLOAD)]);
@@ -174,8 +170,7 @@ fn a_lost_retransmission_of_an_unscheduled_frame_is_repeated_alone() {
 fn a_lost_retransmission_is_noticed_after_the_burst_is_repaired_and_hides_no_other_loss() {
     // Frame 7 is lost twice, and 2,000, which was sent on a credit, once. The flow goes on long after both.
     let (mut first, mut second) = (lose(carries(7), |n| n < 2), lose(carries(2_000), |n| n < 1));
-    let mut pair = pair(&config(true), 20 * BDP).with_drops(move |packet| first(packet) || second(packet));
-    pair.finish();
+    let pair = pair(&config(true), 20 * BDP).with_drops(move |packet| first(packet) || second(packet)).finished();
     let scheduled = pair.frames(Class::Data);
     let place = scheduled.iter().rposition(|&frame| frame == 7).unwrap() as u64;
     assert!(place < 3 * BDP, "sent for the third time at the {place}th credit");
@@ -186,8 +181,7 @@ fn a_lost_retransmission_is_noticed_after_the_burst_is_repaired_and_hides_no_oth
 
 #[test]
 fn every_unscheduled_packet_is_acknowledged() {
-    let mut pair = pair(&config(true), 50).with_drops(lose_unscheduled(|frame| [3, 49].contains(&frame)));
-    pair.finish();
+    let pair = pair(&config(true), 50).with_drops(lose_unscheduled(|frame| [3, 49].contains(&frame))).finished();
     let acked: Vec<u64> = pair
         .capture
         .iter()
@@ -205,8 +199,7 @@ fn every_unscheduled_packet_is_acknowledged() {
 fn a_send_buffer_bounds_each_request_and_not_the_flow() {
     for stop in [StopPolicy::LastData, StopPolicy::Early, StopPolicy::Demand] {
         let config = Config { stop, send_buffer: Some(Bytes::new(100 * PAYLOAD)), ..config(false) };
-        let mut pair = pair(&config, 2000);
-        pair.finish();
+        let pair = pair(&config, 2000).finished();
         let demands: Vec<u32> = pair
             .capture
             .iter()

@@ -22,9 +22,14 @@ const fn frames(count: u64) -> u64 {
     count * PAYLOAD
 }
 
-fn finish(pair: &mut Pair<Peer<Spy>>, setting: &Setting) {
-    pair.finish();
-    assert_eq!(check(pair, setting), Ok(()));
+fn pair(setting: &Setting, count: u64) -> Pair<Peer<Spy>> {
+    setting.pair(Some(frames(count)), Spy::aimd(), Path::fast())
+}
+
+fn finished(pair: Pair<Peer<Spy>>, setting: &Setting) -> Pair<Peer<Spy>> {
+    let pair = pair.finished();
+    assert_eq!(check(&pair, setting), Ok(()));
+    pair
 }
 
 fn is_emulation(packet: &CapturedPacket<Head>) -> bool {
@@ -38,8 +43,7 @@ fn credit(time: Time) -> Head {
 #[test]
 fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
     let setting = with(|engine| (engine.jitter, engine.over_provision) = (0.02, false));
-    let mut pair = setting.pair(Some(frames(50)), Spy::aimd(), Path::fast());
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 50), &setting);
     let mut expected: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time + setting.engine.wait).collect();
     expected.truncate(50);
     assert_eq!(data(&pair), expected);
@@ -52,9 +56,7 @@ fn data_leaves_exactly_one_waiting_time_after_its_emulation_packet() {
 #[test]
 fn only_emulation_packets_that_arrived_release_data() {
     let setting = setting();
-    let mut pair =
-        setting.pair(Some(frames(60)), Spy::aimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn % 3 == 1));
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 60).with_drops(lose(is_emulation, |turn| turn % 3 == 1)), &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     let passed = times.iter().enumerate().filter(|(turn, _)| turn % 3 != 1).map(|(_, time)| time);
     let expected: Vec<Time> = passed.map(|time| *time + setting.engine.wait).take(60).collect();
@@ -94,8 +96,7 @@ fn emulation_starts_at_the_full_rate() {
     for (jitter, most) in [(0.0, 0), (0.1, 1), (0.4, 1)] {
         let setting = with(|engine| engine.jitter = jitter);
         let nothing = lose(is_emulation, |_| true);
-        let mut pair = setting.pair(None, Spy::aimd(), Path::fast()).with_drops(nothing);
-        pair.run(ms(1));
+        let pair = setting.pair(None, Spy::aimd(), Path::fast()).with_drops(nothing).after(ms(1));
         assert_eq!(check(&pair, &setting), Ok(()));
         let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
         // A millisecond has 770.65 gaps, and the first packet leaves at once.
@@ -115,8 +116,7 @@ fn emulation_starts_at_the_full_rate() {
 fn the_law_is_told_each_epochs_loss_once() {
     let setting = with(|engine| engine.epochs = 2);
     let drops = lose(is_emulation, |turn| turn % 4 == 0);
-    let mut pair = setting.pair(None, Spy::aimd(), Path::fast()).with_drops(drops);
-    pair.run(ms(20));
+    let pair = setting.pair(None, Spy::aimd(), Path::fast()).with_drops(drops).after(ms(20));
     assert_eq!(check(&pair, &setting), Ok(()));
     let told = epochs(&pair);
     // One round trip until the first credit, then two epochs in each; the outcome of the last is not known yet.
@@ -135,8 +135,7 @@ fn credits_that_overtake_each_other_are_no_loss() {
     let setting = setting();
     let mut path = Path::fast();
     (path.reorder, path.late) = (1.0, Span::from_us(300));
-    let mut pair = setting.pair(None, Spy::aimd(), path);
-    pair.run(ms(30));
+    let pair = setting.pair(None, Spy::aimd(), path).after(ms(30));
     let told = epochs(&pair);
     // The first epochs show by how much.
     assert!(told.len() > 10 && told[5..].iter().all(|epoch| epoch.loss() < 0.01), "{told:?}");
@@ -145,8 +144,8 @@ fn credits_that_overtake_each_other_are_no_loss() {
 #[test]
 fn the_paper_compares_credits_and_emulation_packets_of_one_round_trip() {
     let setting = with(|engine| engine.attribute = false);
-    let mut pair = setting.pair(None, Spy::mimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn % 4 != 0));
-    pair.run(ms(20));
+    let drops = lose(is_emulation, |turn| turn % 4 != 0);
+    let pair = setting.pair(None, Spy::mimd(), Path::fast()).with_drops(drops).after(ms(20));
     let told = epochs(&pair);
     // The credits of a round trip are for packets of the one before. A quarter returns, so the rate falls to 0.2525.
     // In the next round trip as many credits come as before, which is 99 % of what leaves: nothing falls twice.
@@ -161,8 +160,7 @@ fn the_papers_rate_grows_on_an_idle_path_if_a_change_takes_ten_emulation_packets
     let after = |min_sample| {
         let setting = with(|engine| (engine.attribute, engine.min_sample) = (false, min_sample));
         let law = Law::Mimd(Mimd::new(MimdConfig::default(), 0.002));
-        let mut pair = setting.pair(None, Spy::on(law), Path::fast());
-        pair.run(ms(100));
+        let pair = setting.pair(None, Spy::on(law), Path::fast()).after(ms(100));
         let told = epochs(&pair);
         assert!(told.iter().all(|epoch| epoch.sent >= u64::from(min_sample)), "{told:?}");
         told.last().map(|epoch| epoch.rate)
@@ -176,8 +174,7 @@ fn emulation_is_tagged_once_the_expected_credits_cover_the_demand() {
     // Equation 2: ten packets of which one may be lost are enough for nine.
     for (demand, loss, plain) in [(9, 0.1, 10), (18, 0.1, 20), (1, 0.1, 2), (5, 0.5, 10)] {
         let setting = with(|engine| engine.expected_loss = loss);
-        let mut pair = setting.pair(Some(frames(demand)), Spy::aimd(), Path::fast());
-        finish(&mut pair, &setting);
+        let pair = finished(pair(&setting, demand), &setting);
         let marks: Vec<Ecn> = emulations(&pair).into_iter().map(|(_, ecn)| ecn).collect();
         let (first, rest) = marks.split_at(plain);
         assert!(first.iter().all(|ecn| *ecn == Ecn::Ect), "{demand}: {first:?}");
@@ -194,8 +191,7 @@ fn emulation_is_tagged_once_the_expected_credits_cover_the_demand() {
 #[test]
 fn without_over_provisioning_emulation_pauses_instead_of_tagging() {
     let setting = with(|engine| engine.over_provision = false);
-    let mut pair = setting.pair(Some(frames(9)), Spy::aimd(), Path::fast());
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 9), &setting);
     assert_eq!(emulations(&pair).len(), 10);
     assert_eq!(pair.ends[0].counters().credits.wasted, 1);
 }
@@ -204,8 +200,7 @@ fn without_over_provisioning_emulation_pauses_instead_of_tagging() {
 fn a_measured_loss_above_the_expected_one_delays_tagging() {
     let setting = with(|engine| engine.epochs = 1);
     let drops = lose(is_emulation, |turn| turn % 2 == 0);
-    let mut pair = setting.pair(Some(frames(3_000)), Spy::fixed(), Path::fast()).with_drops(drops);
-    finish(&mut pair, &setting);
+    let pair = finished(setting.pair(Some(frames(3_000)), Spy::fixed(), Path::fast()).with_drops(drops), &setting);
     let all = emulations(&pair);
     let first_tagged = all.iter().position(|(_, ecn)| *ecn == Ecn::NotEct).unwrap();
     let when = all[first_tagged].0;
@@ -225,8 +220,7 @@ fn is_data(packet: &CapturedPacket<Head>) -> bool {
 fn lost_data_is_sent_again_with_a_credit_of_its_own() {
     let setting = setting();
     let drops = lose(is_data, |turn| turn == 3);
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), Path::fast()).with_drops(drops);
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 20).with_drops(drops), &setting);
     let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
     assert_eq!((sender.sent, sender.retransmits, sender.timeouts), (21, 1, 0));
     assert_eq!((sender.credits.used, receiver.received), (21, 20 * PAYLOAD));
@@ -241,8 +235,7 @@ fn lost_data_is_sent_again_with_a_credit_of_its_own() {
 fn lost_data_at_the_tail_is_sent_again_after_the_timeout() {
     let setting = setting();
     let drops = lose(is_data, |turn| (18..21).contains(&turn));
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), Path::fast()).with_drops(drops);
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 20).with_drops(drops), &setting);
     let report = pair.ends[0].counters();
     // Two packets are lost, then the first of their retransmissions, which the second one shows.
     assert_eq!((report.sent, report.retransmits, report.timeouts), (23, 3, 1));
@@ -255,8 +248,7 @@ fn lost_data_at_the_tail_is_sent_again_after_the_timeout() {
 fn a_timeout_for_lost_acknowledgements_retransmits_nothing() {
     let setting = setting();
     let drops = lose(|packet| packet.class == Class::Ack, |_| true);
-    let mut pair = setting.pair(Some(frames(20)), Spy::aimd(), Path::fast()).with_drops(drops);
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 20).with_drops(drops), &setting);
     let report = pair.ends[0].counters();
     // The credit that the sender then requests carries the acknowledgement.
     assert_eq!((report.sent, report.retransmits, report.timeouts), (20, 0, 1));
@@ -265,9 +257,7 @@ fn a_timeout_for_lost_acknowledgements_retransmits_nothing() {
 #[test]
 fn lost_emulation_packets_are_repeated_even_without_over_provisioning() {
     let setting = with(|engine| engine.over_provision = false);
-    let mut pair =
-        setting.pair(Some(frames(1)), Spy::aimd(), Path::fast()).with_drops(lose(is_emulation, |turn| turn < 4));
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 1).with_drops(lose(is_emulation, |turn| turn < 4)), &setting);
     let times: Vec<Time> = emulations(&pair).into_iter().map(|(time, _)| time).collect();
     assert_eq!(times.len(), 5, "{times:?}");
     // The law was told that all packets were lost, and sends at its minimum rate: about one packet in a waiting time.
@@ -284,8 +274,7 @@ fn emulation_resumes_from_a_pause_without_a_burst() {
         });
         for period in [2, 3, 5, 7] {
             let drops = lose(is_emulation, move |turn| turn % period == 0);
-            let mut pair = setting.pair(Some(frames(1_500)), Spy::aimd(), Path::fast()).with_drops(drops);
-            finish(&mut pair, &setting);
+            finished(pair(&setting, 1_500).with_drops(drops), &setting);
         }
     }
 }
@@ -296,8 +285,7 @@ fn credits_are_delayed_until_a_packet_is_full_but_arrive_in_time() {
         assert_eq!(credit_size(batch), size);
         let receiver = ReceiverConfig { batch: batch as u8, ..ReceiverConfig::default() };
         let setting = Setting { receiver, ..setting() };
-        let mut pair = setting.pair(None, Spy::aimd(), Path::fast());
-        pair.run(ms(10));
+        let pair = setting.pair(None, Spy::aimd(), Path::fast()).after(ms(10));
         assert_eq!(check(&pair, &setting), Ok(()));
         let held = |packet: &CapturedPacket<Head>| match &packet.head {
             Head::Credit { timestamps, .. } => Some((packet.sent, timestamps.count() as u64, packet.size)),
@@ -322,8 +310,7 @@ fn a_slow_flow_sends_partly_filled_credit_packets_in_time() {
     let slow = Setting::for_link(BitsPerSec::at_least_one(100_000_000));
     let engine = CreditEngineConfig { wait: Span::from_us(1_500), ..slow.engine };
     let setting = Setting { engine, receiver, ..slow };
-    let mut pair = setting.pair(Some(frames(200)), Spy::aimd(), Path::fast());
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 200), &setting);
     let report = pair.ends[0].counters();
     assert_eq!(report.retransmits, 0);
     let late = credited(&pair).iter().filter(|(time, came)| *time + engine.wait < *came).count();
@@ -333,8 +320,7 @@ fn a_slow_flow_sends_partly_filled_credit_packets_in_time() {
 #[test]
 fn credits_carry_the_acknowledgements_while_there_are_any() {
     let setting = setting();
-    let mut pair = setting.pair(None, Spy::aimd(), Path::fast());
-    pair.run(ms(20));
+    let pair = setting.pair(None, Spy::aimd(), Path::fast()).after(ms(20));
     let alone = pair.capture.iter().filter(|packet| packet.class == Class::Ack).count();
     let credits = pair.capture.iter().filter(|packet| packet.class == Class::Credit).count();
     assert!(alone == 0 && credits > 10_000, "{alone} alone, {credits} credits");

@@ -26,11 +26,12 @@ fn pair(setting: &Setting, frames: u64) -> Pair<Peer<Spy>> {
     setting.pair(Some(frames * PAYLOAD), Spy::fixed(), Path::fast())
 }
 
-fn finish(pair: &mut Pair<Peer<Spy>>, setting: &Setting) {
-    pair.finish();
-    assert_eq!(check(pair, setting), Ok(()));
+fn finished(pair: Pair<Peer<Spy>>, setting: &Setting) -> Pair<Peer<Spy>> {
+    let pair = pair.finished();
+    assert_eq!(check(&pair, setting), Ok(()));
     let credits = pair.ends[0].counters().credits;
     assert_eq!(credits.granted, credits.used + credits.wasted);
+    pair
 }
 
 #[test]
@@ -42,8 +43,7 @@ fn an_unloaded_flow_within_the_bdp_takes_one_delay_and_its_transmission_time() {
         let took = pair.run_until_received();
         let ideal = DELAY + FRAME * count;
         assert!(took >= ideal && took < DELAY + (FRAME * count).scale(1.06) + FRAME, "{took}");
-        finish(&mut pair, &setting);
-        assert_eq!(pair.frames(Class::Data).len(), 0, "no credit was needed");
+        assert_eq!(finished(pair, &setting).frames(Class::Data).len(), 0, "no credit was needed");
     }
 }
 
@@ -67,8 +67,7 @@ fn a_kept_connection_has_a_burst_again_only_after_it_was_idle() {
 #[test]
 fn unscheduled_packets_may_be_acknowledged_one_by_one() {
     let acks = |setting: &Setting| {
-        let mut pair = pair(setting, 5 * BDP);
-        finish(&mut pair, setting);
+        let pair = finished(pair(setting, 5 * BDP), setting);
         let acks = pair.capture.iter().filter(|packet| matches!(packet.head, Head::UnscheduledAck(_))).count() as u64;
         (acks, pair.frames(Class::Unscheduled).len() as u64)
     };
@@ -82,8 +81,7 @@ fn unscheduled_packets_may_be_acknowledged_one_by_one() {
 #[test]
 fn the_burst_ends_with_the_first_credit_and_data_follows_after_the_waiting_time() {
     let setting = setting(false);
-    let mut pair = pair(&setting, 5 * BDP);
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 5 * BDP), &setting);
     let bursts: Vec<Span> = pair.of_class(Class::Unscheduled).map(|packet| packet.sent.since_start()).collect();
     let last = *bursts.last().unwrap();
     assert!(last < DELAY * 2 + Span::from_us(2) && last > (DELAY * 2).scale(0.95), "{last}");
@@ -103,7 +101,7 @@ fn a_burst_until_the_first_usable_credit_fills_the_waiting_time() {
     assert!(burst > 2 * BDP && burst <= 3 * BDP, "{burst} frames without a credit");
     let gained = (otherwise - took).ratio(DELAY * 2);
     assert!((1.6..2.4).contains(&gained), "{gained} round trips sooner");
-    finish(&mut long, &setting);
+    finished(long, &setting);
 }
 
 #[test]
@@ -115,7 +113,7 @@ fn a_flow_whose_burst_is_lost_takes_as_long_as_without_a_burst() {
             let mut lossy = pair(&setting, count).with_drops(lose_unscheduled(|_| true));
             let (plain, took) = (plain.run_until_received(), lossy.run_until_received());
             assert!(took <= plain + FRAME * 3, "{count} frames: {took} instead of {plain}");
-            finish(&mut lossy, &setting);
+            let lossy = finished(lossy, &setting);
             assert_eq!(lossy.carried(), [(0, count * PAYLOAD)]);
             assert_eq!(lossy.ends[1].counters().duplicates, 0);
         }
@@ -125,8 +123,7 @@ fn a_flow_whose_burst_is_lost_takes_as_long_as_without_a_burst() {
 #[test]
 fn lost_unscheduled_frames_alone_are_retransmitted_before_new_data() {
     let setting = setting(false);
-    let mut pair = pair(&setting, 2 * BDP).with_drops(lose_unscheduled(|frame| frame % 100 == 7));
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 2 * BDP).with_drops(lose_unscheduled(|frame| frame % 100 == 7)), &setting);
     let burst = pair.frames(Class::Unscheduled).len() as u64;
     let lost = (0..burst).filter(|frame| frame % 100 == 7);
     let expected: Vec<u64> = lost.chain(burst..2 * BDP).collect();
@@ -138,8 +135,7 @@ fn lost_unscheduled_frames_alone_are_retransmitted_before_new_data() {
 fn a_lost_retransmission_is_retransmitted() {
     let setting = setting(false);
     let is_seventh = |packet: &CapturedPacket<Head>| !packet.body.is_empty() && packet.frame() == 7;
-    let mut pair = pair(&setting, BDP).with_drops(lose(is_seventh, |number| number < 3));
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, BDP).with_drops(lose(is_seventh, |number| number < 3)), &setting);
     assert_eq!(pair.carried(), [(0, BDP * PAYLOAD)]);
 }
 
@@ -147,8 +143,7 @@ fn a_lost_retransmission_is_retransmitted() {
 fn emulation_covers_the_whole_demand_from_the_start() {
     // The burst does not count as delivered before it is, so no credit is missing if it is lost.
     let setting = setting(false);
-    let mut pair = pair(&setting, 500).with_drops(lose_unscheduled(|_| true));
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 500).with_drops(lose_unscheduled(|_| true)), &setting);
     let emulations = emulations(&pair);
     let early = emulations.iter().filter(|(at, _)| at.since_start() < DELAY * 2).count();
     assert!(early >= 500, "{early} emulation packets in the first round trip");
@@ -159,8 +154,7 @@ fn emulation_covers_the_whole_demand_from_the_start() {
 #[test]
 fn only_tagged_emulation_and_unscheduled_data_are_not_ecn_capable() {
     let setting = setting(false);
-    let mut pair = pair(&setting, 2 * BDP);
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 2 * BDP), &setting);
     for packet in &pair.capture {
         let expected = match packet.class {
             Class::Unscheduled => Ecn::NotEct,
@@ -178,8 +172,7 @@ fn a_send_buffer_bounds_the_emulation_in_flight() {
     let mut setting = plain();
     setting.send_buffer = Some(Bytes::new(100 * PAYLOAD));
     setting.engine.over_provision = false;
-    let mut pair = pair(&setting, 1000);
-    finish(&mut pair, &setting);
+    let pair = finished(pair(&setting, 1000), &setting);
     // In each waiting time: as much as the buffer holds, and what Equation 2 adds for losses.
     let times = emulations(&pair);
     let most = (0..times.len())

@@ -65,8 +65,7 @@ fn pair(path: Path) -> Pair<StopAndWait> {
 
 #[test]
 fn stop_and_wait_takes_a_round_trip_for_each_segment() {
-    let mut pair = pair(Path::clean());
-    assert!(pair.run(Time::after_start(Span::from_secs(1))));
+    let pair = pair(Path::clean()).complete_by(Time::after_start(Span::from_secs(1)));
     assert_eq!(pair.carried(), [(0, 10_500)]);
     let trips = pair.now.since_start().ratio(Span::from_ms(10));
     assert!((11.0..11.1).contains(&trips), "{trips}");

@@ -11,8 +11,7 @@ use shallop_proto::{Endpoint, wire};
 fn a_handshake_takes_one_round_trip_of_minimum_size_frames() {
     let time = |handshake| {
         let config = Config { handshake, ..plain() };
-        let mut pair = pair_with(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
-        assert!(pair.run(ms(100)));
+        let pair = pair_with(&config, Spy::new(10), 5 * SEGMENT, Path::clean()).complete_by(ms(100));
         (pair.now, pair.capture)
     };
     let ((with, packet), (without, _)) = (time(true), time(false));
@@ -26,8 +25,7 @@ fn a_handshake_takes_one_round_trip_of_minimum_size_frames() {
 
 #[test]
 fn controllers_are_told_of_the_handshake_and_of_each_restart_from_idle() {
-    let mut pair = pair_with(&Stack::LINUX_IDEAL.tcp, Spy::new(10), 5 * SEGMENT, Path::clean());
-    assert!(pair.run(ms(100)));
+    let pair = pair_with(&Stack::LINUX_IDEAL.tcp, Spy::new(10), 5 * SEGMENT, Path::clean()).complete_by(ms(100));
     let spy = sender(&pair).controller();
     let round_trips: Vec<_> = spy.handshakes.iter().map(|rtt| rtt.ratio(ms(10) - ms(0))).collect();
     assert!(round_trips.len() == 1 && (1.0..1.001).contains(&round_trips[0]), "{round_trips:?}");
@@ -43,9 +41,9 @@ fn controllers_are_told_of_the_handshake_and_of_each_restart_from_idle() {
 #[test]
 fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_that() {
     let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
-    let mut pair = pair_with(&config, Spy::new(10), SEGMENT, Path::clean())
-        .with_drops(|packet| packet.head.flags.has(Flags::SYN) && packet.sent < ms(3_000));
-    assert!(pair.run(ms(10_000)));
+    let pair = pair_with(&config, Spy::new(10), SEGMENT, Path::clean())
+        .with_drops(|packet| packet.head.flags.has(Flags::SYN) && packet.sent < ms(3_000))
+        .complete_by(ms(10_000));
     let handshake = pair.capture.iter().filter(|s| s.from == 0 && s.head.flags.has(Flags::SYN));
     let times: Vec<_> = handshake.map(|packet| packet.sent).collect();
     assert_eq!(times, [ms(0), ms(1_000), ms(3_000)]);
@@ -55,8 +53,7 @@ fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_th
 #[test]
 fn the_receive_window_limits_the_flight_and_the_controller_knows_that_cwnd_does_not() {
     let config = Config { receive_buffer: Bytes::new(8 * SEGMENT), ..plain() };
-    let mut pair = pair_with(&config, Spy::new(100), 400 * SEGMENT, Path::clean());
-    assert!(pair.run(ms(10_000)));
+    let pair = pair_with(&config, Spy::new(100), 400 * SEGMENT, Path::clean()).complete_by(ms(10_000));
     let acks = &sender(&pair).controller().acks;
     assert!(acks.iter().all(|ack| ack.prior_in_flight <= Bytes::new(8 * SEGMENT)));
     assert!(acks.iter().all(|ack| !ack.is_cwnd_limited));
@@ -66,8 +63,7 @@ fn the_receive_window_limits_the_flight_and_the_controller_knows_that_cwnd_does_
 
 #[test]
 fn the_controller_knows_when_cwnd_is_the_limit() {
-    let mut pair = pair_with(&plain(), Spy::new(10), 400 * SEGMENT, Path::clean());
-    assert!(pair.run(ms(10_000)));
+    let pair = pair_with(&plain(), Spy::new(10), 400 * SEGMENT, Path::clean()).complete_by(ms(10_000));
     assert!(sender(&pair).controller().acks.iter().all(|ack| ack.is_cwnd_limited));
 }
 
@@ -211,8 +207,7 @@ fn packets_leave_at_the_pacing_rate_in_the_long_run_and_never_early() {
 #[test]
 fn rate_samples_are_the_networks_delivery_rate() {
     // Given a window far larger than the path of 1 Gb/s and 10 ms,
-    let mut pair = pair_with(&plain(), Spy::new(2_000), 8_000 * SEGMENT, Path::clean());
-    assert!(pair.run(ms(1_000)));
+    let pair = pair_with(&plain(), Spy::new(2_000), 8_000 * SEGMENT, Path::clean()).complete_by(ms(1_000));
     let acks = &sender(&pair).controller().acks;
     // then after the first window, the rate is the link's rate of payload.
     let carried = 1e9 * 1460.0 / 1538.0;
@@ -233,9 +228,9 @@ fn rate_samples_are_the_networks_delivery_rate() {
 #[test]
 fn samples_of_a_sender_without_data_are_application_limited() {
     // Given a message of 20 segments, which fit the window, so that the sender runs out of data at once.
-    let mut pair = pair_with(&plain(), Spy::new(100), 20 * SEGMENT, Path::clean())
-        .with_drops(|packet| packet.body.start == 5 * SEGMENT && packet.sent < ms(5));
-    assert!(pair.run(ms(1_000)));
+    let pair = pair_with(&plain(), Spy::new(100), 20 * SEGMENT, Path::clean())
+        .with_drops(|packet| packet.body.start == 5 * SEGMENT && packet.sent < ms(5))
+        .complete_by(ms(1_000));
     // A sample of a retransmission is no measure of the path then.
     let acks = &sender(&pair).controller().acks;
     let last = acks.last().and_then(|ack| ack.rate_sample).expect("a sample");
@@ -246,8 +241,7 @@ fn samples_of_a_sender_without_data_are_application_limited() {
 fn bytes_acked_delivered_and_lost_are_consistent() {
     let path = Path { loss: 0.02, reorder: 0.1, late: Span::from_us(300), ..Path::clean() };
     for config in [plain(), Config { handshake: false, ..Stack::LINUX_IDEAL.tcp }] {
-        let mut pair = pair_with(&config, Spy::shrinking(60, 40), 3_000 * SEGMENT, path);
-        assert!(pair.run(ms(60_000)));
+        let pair = pair_with(&config, Spy::shrinking(60, 40), 3_000 * SEGMENT, path).complete_by(ms(60_000));
         let acks = &sender(&pair).controller().acks;
         let acked: Bytes = acks.iter().map(|ack| ack.acked_sacked).sum();
         assert_eq!(acked, Bytes::new(3_000 * SEGMENT), "every byte is delivered once");

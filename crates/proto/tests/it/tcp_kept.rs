@@ -105,16 +105,14 @@ fn a_reused_connection_knows_the_receivers_window() {
 #[test]
 fn an_open_connection_has_no_handshake() {
     let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
-    let mut first = pair_with(&config, Spy::new(10), 5 * SEGMENT, Path::clean());
-    assert!(first.run(ms(100)));
+    let first = pair_with(&config, Spy::new(10), 5 * SEGMENT, Path::clean()).complete_by(ms(100));
     let (mut sender, mut receiver) = (
         Tcp::sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),
         Tcp::receiver(Receiver::new(&config, Some(5 * SEGMENT))),
     );
     sender.continue_connection(&first.ends[0]);
     receiver.continue_connection(&first.ends[1]);
-    let mut second = Pair::new(sender, receiver, Path::clean(), 7);
-    assert!(second.run(ms(100)));
+    let second = Pair::new(sender, receiver, Path::clean(), 7).complete_by(ms(100));
     assert!(second.capture.iter().all(|packet| packet.body.end > 0 || packet.from == 1));
     let faster = (first.now - second.now).ratio(Span::from_ms(10));
     assert!((1.0..1.01).contains(&faster), "by {faster} round trips");

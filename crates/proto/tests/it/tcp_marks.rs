@@ -54,8 +54,7 @@ fn told_marks(pair: &Pair<Tcp<Spy>>) -> u64 {
 fn marked_bytes_are_exact_with_delayed_acknowledgements() {
     for every in [1, 2, 4] {
         let (config, path) = exact(every);
-        let mut pair = pair_with(&config, Spy::new(20), 1_000 * SEGMENT, path);
-        assert!(pair.run(ms(60_000)));
+        let pair = pair_with(&config, Spy::new(20), 1_000 * SEGMENT, path).complete_by(ms(60_000));
         let marked = pair.capture.iter().filter(|s| s.from == 0 && s.ecn == Ecn::Ce).count();
         assert!(marked > 250);
         assert_eq!(told_marks(&pair), marked as u64);
@@ -105,8 +104,7 @@ fn marks_of_one_window_reduce_cwnd_once_and_set_cwr_once() {
 
 #[test]
 fn the_controller_knows_that_a_loss_follows_a_mark_in_one_window() {
-    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
-    hand.take();
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20)).started();
     hand.answer(ms(10), 1, &[], Flags::ACK | Flags::ECE);
     hand.take();
     hand.answer(ms(11), 1, &[(2, 6)], Flags::ACK | Flags::ECE);
@@ -117,8 +115,7 @@ fn the_controller_knows_that_a_loss_follows_a_mark_in_one_window() {
 
 #[test]
 fn a_mark_in_the_window_of_a_loss_reduces_nothing_and_one_in_the_next_window_does() {
-    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
-    hand.take();
+    let mut hand = SenderHarness::new(&classic(), Spy::new(20)).started();
     // Given a loss whose repair ends with an acknowledgement that echoes a mark,
     hand.ack(ms(10), 0, &[(1, 6)]);
     assert_eq!(hand.spy().losses.len(), 1);
@@ -139,8 +136,7 @@ fn a_mark_in_the_window_of_a_loss_reduces_nothing_and_one_in_the_next_window_doe
 fn a_gradual_reduction_keeps_sending() {
     let leaving = |gradual| {
         let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
-        let mut hand = SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10));
-        hand.take();
+        let mut hand = SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10)).started();
         let mut left = vec![];
         for number in 1..=20 {
             let flags = Flags::ACK | Flags::ECE.when(number == 1);
@@ -181,8 +177,7 @@ fn retransmissions_and_acknowledgements_are_ecn_capable_only_with_exact_marking(
 #[test]
 fn ece_ends_when_cwr_arrives() {
     let path = Path { mark: 0.002, ..Path::clean() };
-    let mut pair = pair_with(&classic(), Spy::new(50), 5_000 * SEGMENT, path);
-    assert!(pair.run(ms(60_000)));
+    let pair = pair_with(&classic(), Spy::new(50), 5_000 * SEGMENT, path).complete_by(ms(60_000));
     let echoed = pair.capture.iter().filter(|s| s.from == 1 && s.head.flags.has(Flags::ECE)).count();
     let marks = sender(&pair).controller().marks.len();
     assert!((5..=20).contains(&marks), "{marks}");

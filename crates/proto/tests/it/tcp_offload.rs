@@ -55,8 +55,7 @@ fn bursts_leave_whole_and_are_spaced_at_the_pacing_rate() {
 fn gso_max_segs_bounds_a_burst_and_one_turns_bursts_off() {
     let left = |gso_max_segs| {
         let spy = Spy { pace: BitsPerSec::new(80_000_000), ..Spy::new(100) };
-        let mut tcp = SenderHarness::new(&Config { gso_max_segs, ..offload() }, spy);
-        tcp.take();
+        let mut tcp = SenderHarness::new(&Config { gso_max_segs, ..offload() }, spy).started();
         tcp.advance(us(5_000)).len()
     };
     let mut alone = SenderHarness::new(

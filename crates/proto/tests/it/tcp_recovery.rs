@@ -29,8 +29,7 @@ fn repeats(detection: Detection) -> Vec<Time> {
     let config = Config { detection, initial_window: 64, ..plain() };
     let control = any::Config::Reno(reno::Config::RFC);
     let lost: Vec<_> = (0..8).map(|n| 70 + n * 3).collect();
-    let mut pair = pair(&config, &control, 400 * SEGMENT, Path::clean()).with_drops(losing(lost));
-    assert!(pair.run(ms(2_000)));
+    let pair = pair(&config, &control, 400 * SEGMENT, Path::clean()).with_drops(losing(lost)).complete_by(ms(2_000));
     assert_eq!((pair.carried(), pair.ends[0].counters().timeouts), (vec![(0, 400 * SEGMENT)], 0));
     let mut known = 0;
     let again = |packet: &&CapturedPacket<Head>| {
@@ -85,8 +84,7 @@ fn after_one_loss_of_twenty_as_many_segments_leave_as_the_controller_wants() {
 
 #[test]
 fn prr_does_not_limit_a_controller_that_owns_recovery() {
-    let mut hand = SenderHarness::new(&plain(), Spy { owns: true, ..Spy::new(20) });
-    hand.take();
+    let mut hand = SenderHarness::new(&plain(), Spy { owns: true, ..Spy::new(20) }).started();
     for number in 1..10 {
         hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
         hand.take();
@@ -96,8 +94,7 @@ fn prr_does_not_limit_a_controller_that_owns_recovery() {
 
 #[test]
 fn a_segment_is_lost_with_three_sacked_above_and_not_with_two() {
-    let mut hand = SenderHarness::new(&plain(), Spy::new(10));
-    hand.take();
+    let mut hand = SenderHarness::new(&plain(), Spy::new(10)).started();
     assert_eq!(hand.sends_after_ack(ms(10), 0, &[(2, 3), (5, 6)]), [10, 11]);
     hand.ack(ms(11), 0, &[(8, 9), (5, 6), (2, 3)]);
     let board = &hand.sender.scoreboard;
@@ -109,8 +106,7 @@ fn a_segment_is_lost_with_three_sacked_above_and_not_with_two() {
 #[test]
 fn nextseg_rules_3_and_4_retransmit_possibly_lost_segments_and_the_tail_once() {
     // Given a message of ten segments, all sent, of which only 2, 5 and 8 arrived.
-    let mut hand = SenderHarness::sized(&plain(), Spy::new(10), Some(10));
-    hand.take();
+    let mut hand = SenderHarness::sized(&plain(), Spy::new(10), Some(10)).started();
     hand.ack(ms(10), 0, &[(2, 3), (5, 6), (8, 9)]);
     // Then 0 and 1 are sent as lost, the possibly lost ones as far as the reduction allows, and at last the tail.
     let mut left = hand.leaving();
@@ -126,8 +122,7 @@ fn nextseg_rules_3_and_4_retransmit_possibly_lost_segments_and_the_tail_once() {
 #[test]
 fn rack_marks_a_segment_lost_a_quarter_round_trip_after_a_later_delivery() {
     // Given a path with a minimum round trip of 80 ms that has reordered.
-    let mut hand = SenderHarness::new(&rack(), Spy::new(3));
-    hand.take();
+    let mut hand = SenderHarness::new(&rack(), Spy::new(3)).started();
     hand.ack(ms(80), 0, &[(1, 2)]);
     hand.ack(ms(80), 2, &[]);
     assert_eq!(hand.sends_after_ack(ms(85), 3, &[]), [3, 4, 5]);
@@ -142,8 +137,7 @@ fn rack_marks_a_segment_lost_a_quarter_round_trip_after_a_later_delivery() {
 
 #[test]
 fn rack_does_not_wait_after_three_sacked_segments_on_a_path_without_reordering() {
-    let mut hand = SenderHarness::new(&rack(), Spy::new(10));
-    hand.take();
+    let mut hand = SenderHarness::new(&rack(), Spy::new(10)).started();
     hand.ack(ms(80), 0, &[(1, 2)]);
     assert!(!hand.leaving().contains(&0));
     hand.ack(ms(81), 0, &[(1, 4)]);
@@ -172,8 +166,7 @@ fn rack_repairs_a_lost_retransmission_without_the_timeout_that_rfc_6675_needs() 
 #[test]
 fn a_tail_loss_probe_is_sent_two_round_trips_after_the_last_segment() {
     // Given a smoothed round trip of 100 ms and a tail of two segments that is lost,
-    let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(4));
-    hand.take();
+    let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(4)).started();
     assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2, 3]);
     // then the last segment is sent again 200 ms later, long before the timeout,
     let left = hand.advance(ms(2_000));
@@ -184,8 +177,7 @@ fn a_tail_loss_probe_is_sent_two_round_trips_after_the_last_segment() {
 
 #[test]
 fn a_probe_with_one_segment_in_flight_waits_for_a_delayed_acknowledgement() {
-    let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(3));
-    hand.take();
+    let mut hand = SenderHarness::sized(&rack(), Spy::new(2), Some(3)).started();
     assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2]);
     assert_eq!(hand.advance(ms(2_000))[0], (ms(340), 2));
 }
@@ -193,8 +185,7 @@ fn a_probe_with_one_segment_in_flight_waits_for_a_delayed_acknowledgement() {
 #[test]
 fn a_probe_that_repaired_a_loss_reduces_the_window_and_a_needless_one_does_not() {
     for (needless, reductions) in [(false, 1), (true, 0)] {
-        let mut hand = SenderHarness::new(&rack(), Spy::new(2));
-        hand.take();
+        let mut hand = SenderHarness::new(&rack(), Spy::new(2)).started();
         assert_eq!(hand.sends_after_ack(ms(100), 2, &[]), [2, 3]);
         // A receive window of two segments allows no new data, so the probe is a retransmission.
         let closed = Head { ack: 2 * SEGMENT, flags: Flags::ACK, window: 2, scale: 10, ..Head::default() };
@@ -219,8 +210,7 @@ fn needless_retransmissions_widen_racks_reordering_window() {
     let path = Path { reorder: 0.02, late: Span::from_ms(9), ..Path::clean() };
     let control = any::Config::Reno(reno::Config::RFC);
     let repeats = |config: &Config| {
-        let mut pair = pair(config, &control, 3_000 * SEGMENT, path);
-        assert!(pair.run(ms(60_000)));
+        let pair = pair(config, &control, 3_000 * SEGMENT, path).complete_by(ms(60_000));
         pair.ends[0].counters().retransmits
     };
     // then RACK learns to wait, and RFC 6675 does not.
@@ -230,8 +220,7 @@ fn needless_retransmissions_widen_racks_reordering_window() {
 
 #[test]
 fn a_timeout_retransmits_exactly_what_was_not_received() {
-    let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 1));
-    hand.take();
+    let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 1)).started();
     assert_eq!(hand.sends_after_ack(ms(10), 0, &[(4, 6)]), [10, 11]);
     // Without acknowledgements the first missing segment is sent after a timeout, and again after a doubled one.
     let left = hand.advance(ms(1_000));
@@ -251,8 +240,7 @@ fn a_timeout_retransmits_exactly_what_was_not_received() {
 #[test]
 fn the_controller_knows_when_snd_una_advances() {
     // Given a timeout after which four segments are sent again, and the first of them is lost again,
-    let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 4));
-    hand.take();
+    let mut hand = SenderHarness::new(&plain(), Spy::shrinking(10, 4)).started();
     let left = hand.advance(ms(3_500));
     assert_eq!(left.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [0, 1, 2, 3]);
     // when the other segments are acknowledged selectively,
@@ -272,8 +260,7 @@ fn the_controller_knows_when_snd_una_advances() {
 fn the_initial_rto_holds_until_the_first_sample() {
     for (stack, first) in [(Stack::NS2, 3_000), (Stack::NS3, 1_000), (Stack::LINUX_IDEAL, 1_000)] {
         let config = Config { detection: Detection::Sack, ..stack.tcp };
-        let mut hand = SenderHarness::new(&config, Spy::new(2));
-        hand.take();
+        let mut hand = SenderHarness::new(&config, Spy::new(2)).started();
         assert_eq!(hand.advance(FOREVER.min(ms(first + 1)))[0], (ms(first), 0));
     }
 }
@@ -285,8 +272,7 @@ const LINUX: [Config; 2] = [Stack::LINUX.tcp, Stack::LINUX_IDEAL.tcp];
 #[test]
 fn a_timeout_in_linuxs_fast_recovery_does_not_reduce_again() {
     let reduces = LINUX.map(|config| {
-        let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10));
-        hand.take();
+        let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10)).started();
         hand.ack(ms(10), 0, &[(1, 8)]);
         hand.take();
         hand.advance(ms(2_000));
@@ -300,8 +286,7 @@ fn a_timeout_in_linuxs_fast_recovery_does_not_reduce_again() {
 #[test]
 fn in_linux_a_retransmission_that_is_lost_after_a_timeout_begins_a_fast_recovery() {
     let losses = LINUX.map(|config| {
-        let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10));
-        hand.take();
+        let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10)).started();
         hand.advance(ms(2_500));
         assert_eq!(hand.spy().timeouts.len(), 1);
         hand.ack(ms(2_510), 0, &[(1, 2)]);
@@ -315,8 +300,7 @@ fn in_linux_a_retransmission_that_is_lost_after_a_timeout_begins_a_fast_recovery
 fn in_linuxs_slow_start_a_window_grows_that_is_used_by_more_than_half() {
     let limited = |config: Config| {
         [9, 12].map(|segments| {
-            let mut hand = SenderHarness::sized(&config, Spy::new(20), Some(segments));
-            hand.take();
+            let mut hand = SenderHarness::sized(&config, Spy::new(20), Some(segments)).started();
             hand.ack(ms(10), 4, &[]);
             hand.spy().acks[0].is_cwnd_limited
         })
@@ -329,8 +313,7 @@ fn in_linuxs_slow_start_a_window_grows_that_is_used_by_more_than_half() {
 fn in_linux_data_that_is_sent_in_a_reduction_for_a_mark_stops_the_timer_of_reordering() {
     let ecn = EcnConfig { ecn_gradual: true, ..EcnConfig::EXACT };
     let repeated = LINUX.map(|config| {
-        let mut hand = SenderHarness::new(&Config { ecn, ..config }, Spy::shrinking(20, 10));
-        hand.take();
+        let mut hand = SenderHarness::new(&Config { ecn, ..config }, Spy::shrinking(20, 10)).started();
         hand.answer(ms(10), 4, &[(6, 7)], Flags::ACK | Flags::ECE);
         assert_eq!(hand.leaving()[0], 20, "new data");
         hand.advance(ms(15)).iter().any(|&(_, number)| number == 4)

@@ -307,8 +307,7 @@ fn undo_keeps_the_rate_on_a_path_that_reorders() {
     let run = |spurious| {
         let config = linux(spurious);
         let control = any::Config::Reno(reno::Config::LINUX_IDEAL);
-        let mut pair = pair(&config, &control, 20_000 * SEGMENT, path);
-        assert!(pair.run(ms(60_000)));
+        let pair = pair(&config, &control, 20_000 * SEGMENT, path).complete_by(ms(60_000));
         let report = pair.ends[0].counters();
         assert_eq!(report.retransmits.min(report.spurious_retransmits), report.spurious_retransmits);
         (pair.now.since_start(), report)

@@ -286,6 +286,25 @@ impl<E: Endpoint> Pair<E> {
         assert!((0..20_000).any(|_| !self.run(ms(10_000_000))), "something goes on for ever");
     }
 
+    /// The pair after [`Self::finish`].
+    pub fn finished(mut self) -> Self {
+        self.finish();
+        self
+    }
+
+    /// The pair after both endpoints are complete, which must be before `end`.
+    #[track_caller]
+    pub fn complete_by(mut self, end: Time) -> Self {
+        assert!(self.run(end), "not complete");
+        self
+    }
+
+    /// The pair after [`Self::run`] up to `end`.
+    pub fn after(mut self, end: Time) -> Self {
+        self.run(end);
+        self
+    }
+
     /// Runs until the receiver has all data. Returns the time.
     pub fn run_until_received(&mut self) -> Span {
         while !self.ends[1].is_complete() {

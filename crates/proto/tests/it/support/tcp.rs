@@ -109,6 +109,12 @@ impl SenderHarness {
         Self { sender, now: Time::ZERO, before: vec![] }
     }
 
+    /// The sender after its first packets have left.
+    pub fn started(mut self) -> Self {
+        self.take();
+        self
+    }
+
     pub fn spy(&self) -> &Spy {
         self.sender.controller()
     }
