@@ -81,10 +81,16 @@ impl<P: Path> Run<P> {
         }
     }
 
-    fn event(&mut self, name: &str, call: impl FnOnce(&mut AnyWindow, &Loss)) {
+    /// An event, and this many round trips after it.
+    fn event(&mut self, name: &str, rounds: usize, call: impl FnOnce(&mut AnyWindow, &Loss)) {
         let loss = self.path.loss(&self.window);
         call(&mut self.window, &loss);
-        self.record(name);
+        self.record_and_run(name, rounds);
+    }
+
+    fn record_and_run(&mut self, event: &str, rounds: usize) {
+        self.record(event);
+        self.rounds(rounds);
     }
 
     fn record(&mut self, event: &str) {
@@ -103,25 +109,19 @@ impl<P: Path> Run<P> {
 fn fixed_rtt(config: &Config) -> String {
     let mut run = Run::new(config, FixedRtt::new(Span::from_ms(100)));
     run.rounds(4);
-    run.event("loss", AnyWindow::on_loss);
-    run.rounds(12);
-    run.event("ECN-Echo", AnyWindow::on_mark);
-    run.rounds(4);
-    run.event("loss in CWR", |window, loss| {
+    run.event("loss", 12, AnyWindow::on_loss);
+    run.event("ECN-Echo", 4, AnyWindow::on_mark);
+    run.event("loss in CWR", 0, |window, loss| {
         window.on_loss(&Loss { in_cwr: true, ..*loss });
     });
     run.path.is_cwnd_limited = false;
-    run.record("application-limited");
-    run.rounds(3);
+    run.record_and_run("application-limited", 3);
     run.path.is_cwnd_limited = true;
-    run.event("RTO", |window, loss| window.on_rto(loss, true));
-    run.event("RTO for the same SND.UNA", |window, loss| window.on_rto(loss, false));
-    run.rounds(4);
+    run.event("RTO", 0, |window, loss| window.on_rto(loss, true));
+    run.event("RTO for the same SND.UNA", 4, |window, loss| window.on_rto(loss, false));
     run.path.rtt = Span::from_ms(140);
-    run.record("RTT increases to 140 ms");
-    run.rounds(6);
-    run.event("idle for 3 s", |window, _| window.on_idle(Span::from_secs(3)));
-    run.rounds(4);
+    run.record_and_run("RTT increases to 140 ms", 6);
+    run.event("idle for 3 s", 4, |window, _| window.on_idle(Span::from_secs(3)));
     run.snapshot
 }
 
@@ -130,38 +130,29 @@ fn bottleneck(config: &Config) -> String {
     let path = Bottleneck::new(BitsPerSec::at_least_one(20_000_000), Span::from_ms(40));
     let mut run = Run::new(config, path);
     run.window.on_handshake(run.path.now, run.path.base_rtt);
-    run.record("handshake");
-    run.rounds(24);
+    run.record_and_run("handshake", 24);
     run.window.on_loss(&run.path.loss());
     run.path.lose(3);
-    run.record("loss of 3 segments");
-    run.rounds(2);
+    run.record_and_run("loss of 3 segments", 2);
     run.window.on_recovery_exit(run.path.now);
-    run.record("recovery ends");
-    run.rounds(3);
-    run.event("ECN-Echo", AnyWindow::on_mark);
-    run.rounds(2);
+    run.record_and_run("recovery ends", 3);
+    run.event("ECN-Echo", 2, AnyWindow::on_mark);
     run.path.is_cwnd_limited = false;
-    run.record("application-limited");
-    run.rounds(2);
+    run.record_and_run("application-limited", 2);
     run.path.is_cwnd_limited = true;
     let loss = run.path.loss();
     run.window.on_rto(&loss, true);
     run.window.on_rto(&loss, false);
     run.path.lose(run.path.in_flight.get() / SEGMENT.get());
-    run.record("RTO, twice for the same SND.UNA");
-    run.rounds(3);
+    run.record_and_run("RTO, twice for the same SND.UNA", 3);
     run.window.on_recovery_exit(run.path.now);
-    run.record("recovery ends");
-    run.rounds(3);
+    run.record_and_run("recovery ends", 3);
     run.path.base_rtt = Span::from_ms(60);
-    run.record("RTT increases to 60 ms");
-    run.rounds(4);
+    run.record_and_run("RTT increases to 60 ms", 4);
     run.path.idle(Span::from_secs(3));
     run.window.on_idle(Span::from_secs(3));
     run.window.on_restart(run.path.now, true);
-    run.record("idle for 3 s");
-    run.rounds(4);
+    run.record_and_run("idle for 3 s", 4);
     run.snapshot
 }
 
