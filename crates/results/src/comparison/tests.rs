@@ -3,6 +3,7 @@
 use super::*;
 use crate::summary::{Completion, Fct, Rtt};
 use crate::{design::Point, paired::Finding, reuse::Reuse};
+use serde_json::{Value, json};
 
 /// Results of schemes with seeds 1 to `seeds`; the 99th percentile of small flows is `p99_ms` of scheme and seed.
 fn summary(schemes: &[&str], seeds: u64, p99_ms: impl Fn(&str, u64) -> f64) -> Summary {
@@ -29,6 +30,18 @@ fn of_points<'a>(one: &'a str, other: &'a str) -> Selection<'a> {
 /// 10 ms with much chance, which seeds share.
 fn before(_: &str, seed: u64) -> f64 {
     10.0 + 5.0 * seed as f64
+}
+
+/// Three runs of CUBIC at each of these points. A point has a name and the values of its keys.
+fn with_points(points: impl Iterator<Item = (String, BTreeMap<String, Value>)>) -> Summary {
+    let mut all = summary(&["cubic"], 3, before);
+    let runs = std::mem::take(&mut all.runs);
+    all.points.clear();
+    for (name, set) in points {
+        all.runs.extend(runs.iter().map(|run| Run { point: set.clone(), ..run.clone() }));
+        all.points.push(Point { name, set, schemes: vec!["cubic".to_owned()] });
+    }
+    all
 }
 
 #[test]
@@ -78,16 +91,8 @@ fn what_cannot_be_paired_is_said() {
 #[test]
 fn points_are_paired_by_their_keys() {
     let at = |loads: &[f64]| {
-        let mut all = summary(&["cubic"], 3, before);
-        let runs = std::mem::take(&mut all.runs);
-        all.points.clear();
-        for load in loads {
-            let set = BTreeMap::from([("load".to_owned(), serde_json::json!(load))]);
-            let name = format!("load={load}");
-            all.points.push(Point { name, set: set.clone(), schemes: vec!["cubic".to_owned()] });
-            all.runs.extend(runs.iter().map(|run| Run { point: set.clone(), ..run.clone() }));
-        }
-        all
+        let set = |load: &f64| (format!("load={load}"), BTreeMap::from([("load".to_owned(), json!(load))]));
+        with_points(loads.iter().map(set))
     };
     let found = compare(&at(&[0.2, 0.4, 0.6]), &at(&[0.6, 0.4, 0.8]), Selection::default()).unwrap();
     let points: Vec<&str> = found.pairs.iter().map(|pair| pair.point.as_str()).collect();
@@ -115,24 +120,17 @@ fn few_seeds_and_equal_runs_are_not_called_differences() {
 
 /// A sweep of buffers and senders; a larger buffer and more senders make the tail longer.
 fn swept(buffers: &[u64], senders: &[u64]) -> Summary {
-    let mut all = summary(&["cubic"], 3, before);
-    let runs = std::mem::take(&mut all.runs);
-    all.points.clear();
-    for (buffer, senders) in buffers.iter().flat_map(|buffer| senders.iter().map(move |it| (buffer, it))) {
-        let set = BTreeMap::from([
-            ("switch.default.buffer".to_owned(), serde_json::json!(format!("{buffer}KB"))),
-            ("topology.senders".to_owned(), serde_json::json!(senders)),
-        ]);
+    let all = buffers.iter().flat_map(|buffer| senders.iter().map(move |it| (buffer, it)));
+    let mut swept = with_points(all.clone().map(|(buffer, senders)| {
         let name = format!("switch.default.buffer={buffer}KB, topology.senders={senders}");
-        all.points.push(Point { name, set: set.clone(), schemes: vec!["cubic".to_owned()] });
-        all.runs.extend(runs.iter().map(|run| {
-            let mut run = Run { point: set.clone(), ..run.clone() };
-            let small = run.fct.small.as_mut().unwrap();
-            small.p99_s = small.p99_s.map(|p99| p99 * (1.0 + 0.01 * (buffer * senders) as f64));
-            run
-        }));
+        let buffer = ("switch.default.buffer".to_owned(), json!(format!("{buffer}KB")));
+        (name, BTreeMap::from([buffer, ("topology.senders".to_owned(), json!(senders))]))
+    }));
+    for (run, (buffer, senders)) in swept.runs.iter_mut().zip(all.flat_map(|point| [point; 3])) {
+        let small = run.fct.small.as_mut().unwrap();
+        small.p99_s = small.p99_s.map(|p99| p99 * (1.0 + 0.01 * (buffer * senders) as f64));
     }
-    all
+    swept
 }
 
 #[test]
@@ -206,9 +204,8 @@ fn estimates_of_few_seeds_have_rows_in_a_long_table() {
 
 #[test]
 fn completion_times_come_before_larger_differences_and_stragglers_decide_nothing() {
-    let a = summary(&["cubic"], 3, before);
+    let mut a = summary(&["cubic"], 3, before);
     let mut b = summary(&["cubic"], 3, |scheme, seed| 1.2 * before(scheme, seed));
-    let mut a = a;
     a.runs.iter_mut().for_each(|run| run.timeouts = 1);
     for run in &mut b.runs {
         (run.throughput_bps, run.timeouts) = (1e7 * run.seed as f64, 100);
@@ -237,9 +234,8 @@ fn differences_that_read_as_nothing_are_no_finding() {
 #[test]
 fn differences_that_are_alike_are_one_sentence() {
     let schemes = ["bbr", "copa", "cubic", "dctcp"];
-    let a = summary(&schemes, 3, before);
+    let mut a = summary(&schemes, 3, before);
     let mut b = summary(&schemes, 3, |scheme, seed| before(scheme, seed) * if scheme == "bbr" { 1.3 } else { 1.5 });
-    let mut a = a;
     let trips = |of: f64| Rtt { mean_s: Some(of), p99_s: Some(2.0 * of), ..Rtt::default() };
     a.runs.iter_mut().for_each(|run| run.rtt = trips(0.010));
     b.runs.iter_mut().for_each(|run| run.rtt = trips(0.011));
