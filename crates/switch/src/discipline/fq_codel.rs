@@ -241,6 +241,15 @@ mod tests {
         }
     }
 
+    /// Queues with packets of some flows: the flow, the size and the count of its packets.
+    fn filled(flows: &[(usize, u16, u32)]) -> FqCoDel<u32> {
+        let mut fq = queues();
+        for &(flow, size, count) in flows {
+            fill(&mut fq, flow, size, count);
+        }
+        fq
+    }
+
     fn serve(fq: &mut FqCoDel<u32>, most: usize) -> Vec<u32> {
         let mut dropped = vec![];
         let order = std::iter::from_fn(|| fq.dequeue(Time::ZERO, &mut dropped));
@@ -249,10 +258,7 @@ mod tests {
 
     #[test]
     fn flows_take_turns_of_a_quantum_each() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1500, 4);
-        fill(&mut fq, 2, 1500, 2);
-        fill(&mut fq, 3, 500, 6);
+        let mut fq = filled(&[(1, 1500, 4), (2, 1500, 2), (3, 500, 6)]);
         let order = serve(&mut fq, 100);
         assert_eq!(order, [100, 200, 300, 301, 302, 101, 201, 303, 304, 305, 102, 103]);
         assert!(fq.new.is_empty() && fq.old.is_empty());
@@ -260,18 +266,14 @@ mod tests {
 
     #[test]
     fn a_packet_larger_than_the_credits_leaves_a_deficit() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1000, 6);
-        fill(&mut fq, 2, 1500, 4);
+        let mut fq = filled(&[(1, 1000, 6), (2, 1500, 4)]);
         // Credits of the first: 1500, 500, -500; 1000, 0; 1500, 500, -500.
         assert_eq!(serve(&mut fq, 10), [100, 101, 200, 102, 201, 103, 104, 202, 105, 203]);
     }
 
     #[test]
     fn a_new_flow_goes_first_and_then_waits_its_turn() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1500, 9);
-        fill(&mut fq, 2, 1500, 9);
+        let mut fq = filled(&[(1, 1500, 9), (2, 1500, 9)]);
         assert_eq!(serve(&mut fq, 4), [100, 200, 101, 201]);
         fill(&mut fq, 3, 100, 1);
         assert_eq!(serve(&mut fq, 1), [300], "a sparse flow does not wait behind the others");
@@ -285,9 +287,7 @@ mod tests {
 
     #[test]
     fn the_longest_queue_loses_half_of_its_packets_from_its_head() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1500, 9);
-        fill(&mut fq, 2, 1500, 3);
+        let mut fq = filled(&[(1, 1500, 9), (2, 1500, 3)]);
         let mut dropped = vec![];
         let arriving = packet(3, 1500, 300).envelope;
         let overflow = fq.overflow(arriving, DropCause::BufferFull, &mut dropped);
@@ -298,9 +298,7 @@ mod tests {
 
     #[test]
     fn the_longest_queue_is_longest_in_bytes_not_in_packets() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1500, 3);
-        fill(&mut fq, 2, 100, 20);
+        let mut fq = filled(&[(1, 1500, 3), (2, 100, 20)]);
         let mut dropped = vec![];
         fq.overflow(packet(2, 100, 0).envelope, DropCause::BufferFull, &mut dropped);
         assert_eq!(dropped.iter().map(|it| it.packet.end).collect::<Vec<_>>(), [end(1)]);
@@ -308,8 +306,7 @@ mod tests {
 
     #[test]
     fn at_most_drop_batch_packets_are_dropped_at_once() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1500, 1_000);
+        let mut fq = filled(&[(1, 1500, 1_000)]);
         let mut dropped = vec![];
         fq.overflow(packet(2, 1500, 0).envelope, DropCause::BufferFull, &mut dropped);
         assert_eq!(dropped.len(), 64);
@@ -317,8 +314,7 @@ mod tests {
 
     #[test]
     fn an_arriving_packet_is_dropped_if_its_own_queue_is_longest_and_empty() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 100, 3);
+        let mut fq = filled(&[(1, 100, 3)]);
         let mut dropped = vec![];
         let overflow = fq.overflow(packet(2, 1500, 0).envelope, DropCause::BufferFull, &mut dropped);
         assert_eq!((overflow, dropped.len()), (Overflow::DropArriving, 0));
@@ -343,8 +339,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_finds_the_link_idle_deactivates_all_other_queues() {
-        let mut fq = queues();
-        fill(&mut fq, 1, 1500, 1);
+        let mut fq = filled(&[(1, 1500, 1)]);
         assert_eq!(serve(&mut fq, 1), [100]);
         assert_eq!(fq.on_idle_arrival(Time::ZERO, packet(2, 1500, 0).envelope), Decision::Pass);
         assert!(!fq.queues[0].active && fq.queues[1].active);
