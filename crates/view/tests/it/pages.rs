@@ -72,6 +72,13 @@ fn read(summary: &Value) -> Summary {
     serde_json::from_value(summary.clone()).unwrap()
 }
 
+/// A flow under CUBIC that is not over.
+fn cubic_flow(flow: u64) -> PlotFlow<'static> {
+    let (size_bytes, slowdown) = (Some(flow + 1), Some(2.0));
+    let (point, scheme, seed, start_s, fct_s, counted) = ("", "cubic", 1, 0.0, None, true);
+    PlotFlow { point, scheme, seed, flow, start_s, size_bytes, fct_s, slowdown, counted }
+}
+
 /// The figures of these results, with a few flows and rows of each scheme.
 fn drawn(summary: &Summary) -> Vec<Figure> {
     let mut input = FigureData::new(summary);
@@ -79,16 +86,13 @@ fn drawn(summary: &Summary) -> Vec<Figure> {
     for scheme in scheme {
         for flow in 0..3 {
             let fct_s = (flow < 2).then_some(0.25 * (flow + 1) as f64);
+            let slowdown = fct_s.map(|fct| fct * 10.0);
             input.add_flow(&PlotFlow {
-                point,
                 scheme,
-                seed: 1,
-                flow,
-                start_s: 0.0,
                 size_bytes: Some(1000 * (flow + 1)),
                 fct_s,
-                slowdown: fct_s.map(|fct| fct * 10.0),
-                counted: true,
+                slowdown,
+                ..cubic_flow(flow)
             });
         }
     }
@@ -223,18 +227,7 @@ fn a_million_flows_take_two_hundred_steps() {
     let summary = read(&summary());
     let mut input = FigureData::new(&summary);
     for flow in 0..100_000u64 {
-        let fct_s = Some(0.001 * (flow % 9973 + 1) as f64);
-        input.add_flow(&PlotFlow {
-            point: "",
-            scheme: "cubic",
-            seed: 1,
-            flow,
-            start_s: 0.0,
-            size_bytes: Some(flow + 1),
-            fct_s,
-            slowdown: Some(2.0),
-            counted: true,
-        });
+        input.add_flow(&PlotFlow { fct_s: Some(0.001 * (flow % 9973 + 1) as f64), ..cubic_flow(flow) });
     }
     let figures = figures::all(&summary, &input);
     let times = find(&figures, "completion-times");
