@@ -396,11 +396,13 @@ impl Connection {
         let before = out.len();
         self.process_losses(now, time);
         self.update_demand(now, time);
+        let mut due = 0;
         while let Some(departure) = self.credits.as_mut().and_then(|of| of.depart(time)) {
             self.unscheduled_start.stop();
-            if departure == Departure::Data {
-                self.send_on_credit(now, time, out);
-            }
+            due += u64::from(departure == Departure::Data);
+        }
+        if due > 0 {
+            self.send_on_credits(now, time, due, out);
             self.update_demand(now, time);
         }
         self.send_unscheduled(now, time, out);

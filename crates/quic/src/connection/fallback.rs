@@ -111,7 +111,7 @@ impl Connection {
         }
         self.quic.ping();
         if self.has_held_frames {
-            self.pass_gate_once(now, out);
+            self.pass_gate(now, 1, out);
         }
     }
 

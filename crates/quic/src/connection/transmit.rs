@@ -79,44 +79,49 @@ impl Connection {
         self.has_held_frames |= self.gate.mode() == GateMode::Closed;
     }
 
-    /// Sends one packet on a credit: a retransmission if there is one, else new data.
-    pub(super) fn send_on_credit(&mut self, now: Instant, time: Time, out: &mut Vec<OutgoingDatagram>) {
-        let has_sent = self.use_credit(now, out);
-        if let Some(credits) = &mut self.credits {
-            if has_sent {
-                credits.loss_detector.on_data(time);
-            } else {
-                credits.unused += 1;
+    /// Sends a packet on each of these credits: retransmissions if there are any, then new data.
+    pub(super) fn send_on_credits(&mut self, now: Instant, time: Time, due: u64, out: &mut Vec<OutgoingDatagram>) {
+        let mut left = due;
+        while left > 0 {
+            match self.use_some_of(now, left, out) {
+                0 => break,
+                sent => left -= sent,
             }
+        }
+        if let Some(credits) = &mut self.credits {
+            (left..due).for_each(|_| credits.loss_detector.on_data(time));
+            credits.unused += left;
         }
     }
 
-    /// Sends a packet on a credit, if QUIC has a packet to send. Returns whether it was sent.
-    fn use_credit(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) -> bool {
-        let payload = self.payload();
-        let mut taken = 0;
+    /// Sends packets on at most this number of credits, if QUIC has any to send. Returns how many.
+    fn use_some_of(&mut self, now: Instant, credits: u64, out: &mut Vec<OutgoingDatagram>) -> u64 {
+        let (mut most, mut taken) = (1, 0);
         if self.quic_silence.is_silent(now) {
             // A silent peer gets no new data, only a PING from time to time, whose answer tells what was lost.
             if !self.quic_silence.may_probe(now) {
-                return false;
+                return 0;
             }
             self.quic.ping();
         } else if !self.has_held_frames {
-            taken = self.send_queues.fill(&mut self.quic, payload);
+            most = credits;
+            let bytes = self.payload().saturating_mul(most as usize);
+            taken = self.send_queues.fill(&mut self.quic, bytes);
             if taken == 0 {
-                return false;
+                return 0;
             }
         }
         self.wake_writers();
         let before = self.without_credit;
-        let has_sent = self.pass_gate_once(now, out);
-        if !has_sent {
+        let sent = self.pass_gate(now, most, out);
+        if sent == 0 {
             self.on_unsent(taken);
         }
-        // The first packet used the credit. A second one is a probe of QUIC and counts as sent without credit.
-        self.data_packets += u64::from(self.without_credit > before);
-        self.without_credit = self.without_credit.max(before + 1) - 1;
-        has_sent
+        // The first packets used the credits. Further ones are probes of QUIC and count as sent without credit.
+        let data = sent.min(self.without_credit - before);
+        self.data_packets += data;
+        self.without_credit -= data;
+        sent
     }
 
     /// Notes that QUIC took data and sent no packet, for example because it has to validate the peer's address first.
@@ -202,24 +207,28 @@ impl Connection {
         }
     }
 
-    /// Opens the gate for one packet, and leaves it open if QUIC holds no further ack-eliciting frames. Returns whether
-    /// QUIC has sent the packet.
-    pub(super) fn pass_gate_once(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) -> bool {
+    /// Opens the gate for `most` packets, and leaves it open if QUIC holds no further ack-eliciting frames. Returns how
+    /// many packets QUIC has sent.
+    pub(super) fn pass_gate(&mut self, now: Instant, most: u64, out: &mut Vec<OutgoingDatagram>) -> u64 {
         self.gate.set(GateMode::Open);
-        let has_sent = self.poll_quic(now, PacketPurpose::Any, out);
-        let sent = out.last().filter(|_| has_sent).map(|datagram| datagram.bytes.len());
-        let bytes = sent.unwrap_or(self.payload()) as u64;
-        self.lost_bytes = self.lost_bytes.saturating_sub(bytes);
+        let begin = out.len();
+        let mut sent = 0;
+        while sent < most && self.poll_quic(now, PacketPurpose::Any, out) {
+            sent += 1;
+        }
+        let bytes: usize = out[begin..].iter().map(|datagram| datagram.bytes.len()).sum();
+        let bytes = if sent > 0 { bytes } else { self.payload() };
+        self.lost_bytes = self.lost_bytes.saturating_sub(bytes as u64);
         self.gate.set(GateMode::Closed);
         self.asked_for_window = false;
         while self.poll_quic(now, PacketPurpose::Any, out) {}
-        self.has_held_frames = self.asked_for_window || !has_sent && self.lost_bytes > 0;
+        self.has_held_frames = self.asked_for_window || sent == 0 && self.lost_bytes > 0;
         if !self.has_held_frames {
             self.lost_bytes = 0;
             self.gate.set(GateMode::Open);
             self.bypass.held_since = None;
         }
-        has_sent
+        sent
     }
 
     /// Sends what needs no credit. If QUIC retransmits data whose loss was not reported, the gate closes after the
@@ -238,7 +247,7 @@ impl Connection {
     /// Passes one packet through the closed gate, if frames behind it have waited long enough ([`super::Bypass`]).
     pub(super) fn send_bypass(&mut self, now: Instant, out: &mut Vec<OutgoingDatagram>) {
         if self.has_held_frames && self.bypass.is_due(now, self.quic.has_pending_retransmits()) {
-            self.pass_gate_once(now, out);
+            self.pass_gate(now, 1, out);
             self.bypass.on_passed(now);
         }
     }
