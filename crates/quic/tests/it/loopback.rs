@@ -8,6 +8,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
+/// The most stream data of a full packet, bytes.
+const MOST: u64 = 1_435;
+
 fn config() -> Config {
     Config { wait: Duration::from_millis(20), ..crate::config() }
 }
@@ -36,7 +39,7 @@ fn transfer(client: Config, server: Config, count: usize) -> (SendMode, CreditSt
 pub fn data_leaves_on_credits_and_arrives_whole() {
     let (path, stats, took) = transfer(config(), config(), 5_000_000);
     assert_eq!(path, SendMode::Credits);
-    let packets = 5_000_000 / 1_408;
+    let packets = 5_000_000 / MOST;
     assert!(stats.data_packets >= packets, "{stats:?}");
     assert!(stats.data_packets <= stats.used, "{stats:?}");
     assert!(stats.without_credit * 200 <= stats.data_packets, "{stats:?}");
@@ -126,7 +129,7 @@ pub fn where_no_emulation_packet_is_answered_data_goes_on_without_credits() {
     // The server still gets credits of the client.
     let (path, of_server) = thread.join().unwrap();
     assert_eq!(path, SendMode::Credits);
-    assert!(of_server.data_packets > 500_000 / 1_408, "{of_server:?}");
+    assert!(of_server.data_packets > 500_000 / MOST, "{of_server:?}");
     assert!(stats.credits_sent >= of_server.used, "{stats:?} {of_server:?}");
 }
 
