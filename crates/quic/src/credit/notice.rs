@@ -60,6 +60,8 @@ struct DscpCounts {
     count: u32,
     /// Packets whose DSCP is not the expected one.
     unexpected: u32,
+    /// Emulation packets with the DSCP of data, as tests of the path send them: a meter drops the others first.
+    as_data: u32,
     newest: u8,
 }
 
@@ -70,9 +72,10 @@ impl DscpCounts {
         self.newest = dscp;
     }
 
-    /// Whether at least three of four packets have an unexpected DSCP.
+    /// Whether all packets have an unexpected DSCP, or at least three of four without those of tests.
     fn are_mostly_unexpected(&self) -> bool {
-        self.unexpected > 0 && u64::from(self.unexpected) * 4 >= u64::from(self.count) * 3
+        let [others, all] = [self.unexpected, self.count].map(|count| u64::from(count - self.as_data));
+        self.unexpected > 0 && (self.unexpected == self.count || others * 4 >= all * 3)
     }
 }
 
@@ -101,7 +104,9 @@ impl DscpMonitor {
             (self.emulation, self.data) = (DscpCounts::default(), DscpCounts::default());
         }
         self.newest_emulation_at = Some(now);
-        self.emulation.add(dscp, dscp == self.own.emulation);
+        let is_expected = dscp == self.own.emulation;
+        self.emulation.add(dscp, is_expected);
+        self.emulation.as_data += u32::from(!is_expected && dscp == self.own.data);
     }
 
     pub(crate) fn on_data(&mut self, dscp: u8) {
@@ -151,6 +156,17 @@ mod tests {
             assert!(other == 0 || monitor.notice(now).is_none(), "too few");
             emulation(&mut monitor, now, other.min(1), 0);
             assert_eq!(monitor.notice(now).is_some(), is_told, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_test_whose_marked_packets_a_meter_drops_causes_no_notice() {
+        let (now, own) = (Instant::now(), Classes::default());
+        for (marked, is_told) in [(1, false), (0, true)] {
+            let mut monitor = monitor();
+            emulation(&mut monitor, now, marked, own.emulation);
+            emulation(&mut monitor, now, WINDOW - marked, own.data);
+            assert_eq!(monitor.notice(now).is_some(), is_told, "{marked}");
         }
     }
 
