@@ -164,7 +164,9 @@ impl Endpoint {
     }
 
     fn connection(&self, number: usize) -> Connection {
-        let handle = ConnectionRef { shared: Arc::clone(&self.shared), number, _guard: Arc::clone(&self.guard) };
+        let (shared, guard) = (Arc::clone(&self.shared), Arc::clone(&self.guard));
+        let unread_before = self.datagram_drops().unread;
+        let handle = ConnectionRef { shared, number, unread_before, _guard: guard };
         Connection { handle: Arc::new(handle) }
     }
 }
@@ -194,6 +196,8 @@ fn random_seed() -> u64 {
 struct ConnectionRef {
     shared: Arc<SharedState>,
     number: usize,
+    /// The datagrams that the endpoint was too late to read before this connection.
+    unread_before: u64,
     _guard: Arc<CloseOnDrop>,
 }
 
@@ -370,7 +374,8 @@ impl Connection {
     /// Counts of this connection's emulation packets, credits and data packets.
     pub fn stats(&self) -> CreditStats {
         let stats = self.handle.with(|connection| connection.stats()).unwrap_or_default();
-        CreditStats { unread: self.handle.shared.lock().datagram_drops.unread, ..stats }
+        let unread = self.handle.shared.lock().datagram_drops.unread;
+        CreditStats { unread: unread - self.handle.unread_before, ..stats }
     }
 
     /// The round trip times and losses that QUIC measures.

@@ -24,7 +24,7 @@ pub struct PathStats {
     /// Probes for a larger `datagram` that were lost, usually because the path does not carry them.
     pub mtu_probes_lost: u64,
     /// Whether ECN-capable packets of this side arrive as not ECN-capable (RFC 9000, 13.4.2): the path clears ECN, or
-    /// the peer does not report it.
+    /// the peer does not report it. Not known, and false, once data has left unscheduled.
     pub ecn_cleared: bool,
 }
 

@@ -31,6 +31,8 @@ use std::time::Duration;
 const INCOMPLETE: u8 = 1;
 /// The most files that are named because they are missing at the receiver: a sender could fill the log.
 const NAMED: usize = 1_000;
+/// If one in this number of credits was skipped, the host is said to have been late.
+const LATE: u64 = 10;
 /// What it means that ECN-capable packets do not arrive as such.
 const CLEARED: &str =
     " The path clears ECN: switches with selective drop take emulation packets for tagged ones and drop them first.";
@@ -310,7 +312,11 @@ fn sentences(report: &TransferReport, done: Option<&str>, sending: &SendingOptio
             credits.unread
         )
     });
-    [Some(moved), skipped, resumed, left, cleared, unread].into_iter().flatten().collect()
+    let late = (credits.skipped * LATE > credits.granted).then(|| {
+        let share = credits.skipped as f64 * 100.0 / credits.granted as f64;
+        format!(" This host was late: it skipped {share:.0} % of its credits.")
+    });
+    [Some(moved), skipped, resumed, left, late, cleared, unread].into_iter().flatten().collect()
 }
 
 /// A progress bar in bytes, if standard error is a terminal.

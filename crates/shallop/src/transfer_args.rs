@@ -6,6 +6,9 @@ use shallop_quic::{Fallback, code::Code};
 use shallop_transfer::{host_address::HostAddress, protocol::MAX_STREAMS};
 use std::{net::SocketAddr, path::PathBuf};
 
+/// The default of `--wait`.
+pub const DEFAULT_WAIT: Span = Span::from_ms(100);
+
 /// Parses the address and port to listen at.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let example = "an address of this host and a port, as 192.0.2.1:4747, 0.0.0.0:4747 or [::]:4747";
@@ -32,7 +35,7 @@ pub struct NetworkOptions {
     pub rate_limit: BitsPerSec,
     /// The time from an emulation packet to its data packet. It must exceed the longest round trip of the network; the
     /// longer time of both ends counts
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    #[arg(long, value_name = "TIME", default_value_t = DEFAULT_WAIT)]
     pub wait: Span,
     /// Send up to this many bytes of a connection before the first credit, at --rate-limit (Aeolus), and again after
     /// each pause of --wait; default: ten packets with `send` and `receive`, none with `ping`. Use more only if

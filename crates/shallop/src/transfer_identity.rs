@@ -1,7 +1,7 @@
 //! How both ends of a transfer know each other: by a code, or by certificates of authorities.
 
 use crate::messages;
-use crate::transfer_args::{CertificateOptions, Ping, Receive, TrustOptions};
+use crate::transfer_args::{CertificateOptions, DEFAULT_WAIT, Ping, Receive, TrustOptions};
 use shallop_quic::{Config, code::Code};
 use shallop_transfer::client::{self, CertificateFiles, ConnectError, Trust, help_of_transfer};
 use shallop_transfer::server::{Admission, ListenError, listen as listen_at, listen_for_files};
@@ -124,7 +124,12 @@ pub fn listen(args: &Receive, config: Config) -> Result<Listening> {
         },
     };
     let server = listen_for_files(&args.folder, args.bind, config, &who);
-    Listening::new(who, server)
+    let mut listening = Listening::new(who, server)?;
+    if args.sending.network.wait != DEFAULT_WAIT {
+        // The longer waiting time of both ends counts.
+        listening.options = format!("{} --wait {}", listening.options, args.sending.network.wait);
+    }
+    Ok(listening)
 }
 
 /// Listens for pings.

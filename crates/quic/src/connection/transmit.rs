@@ -278,7 +278,8 @@ impl Connection {
             }
             self.unscheduled_start.on_probe(self.time(now), bytes.len());
         }
-        self.ecn_cleared = transmit.ecn.is_none();
+        // QUIC takes unscheduled packets, which are not ECN-capable, for cleared ones.
+        self.ecn_cleared = transmit.ecn.is_none() && self.unscheduled == 0;
         let sent = self.quic.stats().frame_tx;
         let is_data = sent.stream > std::mem::replace(&mut self.stream_frames, sent.stream);
         if is_data {

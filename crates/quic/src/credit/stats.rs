@@ -28,8 +28,8 @@ pub struct CreditStats {
     pub without_credit: u64,
     /// QUIC packets with stream data that were sent before the first credit (Aeolus).
     pub unscheduled: u64,
-    /// Datagrams that arrived at this endpoint, for any of its connections, while its receive buffer was full, because
-    /// this host read too late.
+    /// Datagrams that arrived at this endpoint during this connection, for any of its connections, while its receive
+    /// buffer was full, because this host read too late.
     pub unread: u64,
     /// Departures more than 10, 100 and 1,000 us after their planned time.
     pub late: [u64; 3],

@@ -65,8 +65,8 @@ fn a_receiver_prints_the_command_line_of_the_sender_and_warns_if_anybody_may_sen
     assert_eq!((told.lines().last(), warned.as_str()), (Some(line.as_str()), ""));
     let (told, _) = said("ping --listen --bind 0.0.0.0:47478 --code 7zzzzzzzzzzzzzzzzzzzzzzzzz");
     assert!(told.ends_with("\nshallop ping HOST:47478 --code 7zzzzzzzzzzzzzzzzzzzzzzzzz"), "{told}");
-    let (told, warned) = said("receive inbox --anybody --bind 127.0.0.1:47477");
-    assert!(told.ends_with("\nshallop send PATH... 127.0.0.1:47477 --anybody"), "{told}");
+    let (told, warned) = said("receive inbox --anybody --bind 127.0.0.1:47477 --wait 20ms");
+    assert!(told.ends_with("\nshallop send PATH... 127.0.0.1:47477 --anybody --wait 20ms"), "{told}");
     assert!(warned.starts_with("warning: anybody who reaches this port may send files"), "{warned}");
 }
 
