@@ -118,7 +118,7 @@ impl CreditExchange {
             pairs_within: (config.segments > 1).then(|| Span::from(config.slack) / 2),
             partner: None,
             sent_at: Time::ZERO,
-            bucket: EmulationBucket::new(wait * 4),
+            bucket: EmulationBucket::new(wait * 4, config.slack.into()),
             next_turn: Time::ZERO,
             first_at: None,
             own_key,

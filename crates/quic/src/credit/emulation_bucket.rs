@@ -6,7 +6,7 @@ use shallop_core::{Span, Time};
 /// The most late emulation packets that leave at once at the start: half of a switch's queue for emulation packets.
 pub(super) const BURST: u32 = 4;
 /// The longest burst, packets: what one system call sends.
-const MAX_BURST: u32 = 64;
+const MAX_BURST: u64 = 64;
 /// The loss of emulation packets, 0 to 1, above which a burst longer than [`BURST`] counts as too long.
 const MAX_LOSS: f64 = 0.02;
 /// The time after which a burst that was too long is tried again.
@@ -24,11 +24,14 @@ const MIN_CREDITS: u64 = 20;
 
 /// Tokens accrue at twice the rate of emulation packets. Each window of time, two things adapt:
 /// - the size of the bucket, 4 to 64 packets: a host that is late because each wake-up costs it time sends longer
-///   bursts, as long as they lose no emulation packets;
+///   bursts, as long as they lose no emulation packets. Data leaves in such bursts, too, so they last no longer than
+///   the slack of data packets;
 /// - a limit of the rate: a host that skips credits because it is late asks for little more than it has used.
 #[derive(Debug)]
 pub(crate) struct EmulationBucket {
     window: Span,
+    /// The longest time that a burst may take at the full rate.
+    slack: Span,
     ends: Time,
     not_before: Time,
     burst: u32,
@@ -49,13 +52,14 @@ pub(crate) struct EmulationBucket {
 
 impl EmulationBucket {
     /// A full bucket that adapts once in each `window`.
-    pub(crate) fn new(window: Span) -> Self {
+    pub(crate) fn new(window: Span, slack: Span) -> Self {
         Self {
             window,
+            slack,
             ends: Time::ZERO,
             not_before: Time::ZERO,
             burst: BURST,
-            ceiling: (MAX_BURST, Time::ZERO),
+            ceiling: (BURST, Time::ZERO),
             has_bound: false,
             used: 0,
             skipped: 0,
@@ -106,7 +110,8 @@ impl EmulationBucket {
 
     fn adapt_burst(&mut self, now: Time, loss: f64) {
         if now >= self.ceiling.1 {
-            self.ceiling.0 = MAX_BURST;
+            let most = self.slack.as_ps() / self.gap.as_ps().max(1);
+            self.ceiling.0 = most.min(MAX_BURST).max(u64::from(BURST)) as u32;
         }
         if loss > MAX_LOSS && self.burst > BURST {
             self.burst = (self.burst * 3 / 4).max(BURST);
@@ -136,6 +141,7 @@ mod tests {
 
     const WINDOW: Span = Span::from_ms(20);
     const GAP: Span = Span::from_us(10);
+    const SLACK: Span = Span::from_ms(1);
 
     /// The packets that leave at once when all of a second are late.
     fn burst(bucket: &mut EmulationBucket, now: Time) -> u32 {
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn bursts_grow_while_they_bind_and_lose_nothing_and_shrink_at_a_loss() {
-        let mut bucket = EmulationBucket::new(WINDOW);
+        let mut bucket = EmulationBucket::new(WINDOW, SLACK);
         let mut bursts = Vec::new();
         for window in 1..40 {
             let now = at_ms(window * 20);
@@ -172,8 +178,20 @@ mod tests {
     }
 
     #[test]
+    fn bursts_last_no_longer_than_the_slack() {
+        for (slack, longest) in [(230, 23), (30, 4), (1_000, 64)] {
+            let mut bucket = EmulationBucket::new(WINDOW, Span::from_us(slack));
+            for window in 1..40 {
+                assert!(burst(&mut bucket, at_ms(window * 20)) <= longest);
+                bucket.on_departure(at_ms(window * 20), false, 0.0);
+            }
+            assert_eq!(burst(&mut bucket, at_ms(1_000)), longest, "{slack}");
+        }
+    }
+
+    #[test]
     fn bursts_stay_short_where_the_bucket_holds_nothing_back() {
-        let mut bucket = EmulationBucket::new(WINDOW);
+        let mut bucket = EmulationBucket::new(WINDOW, SLACK);
         for packet in 1..20_000 {
             let now = Time::ZERO + GAP * packet;
             bucket.take(now, now, GAP);
@@ -196,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_host_that_skips_credits_asks_for_fewer_and_for_all_once_it_keeps_up() {
-        let mut bucket = EmulationBucket::new(WINDOW);
+        let mut bucket = EmulationBucket::new(WINDOW, SLACK);
         assert!(emulated(&mut bucket, at_ms(0), 1) > 99_000, "all are used");
         let few = emulated(&mut bucket, at_ms(1_000), 3);
         assert!((6_000..20_000).contains(&few), "a third in each window, down to a sixteenth of the rate: {few}");
