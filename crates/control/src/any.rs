@@ -12,6 +12,19 @@ macro_rules! dispatch {
     };
 }
 
+/// Implements methods of [`Window`](crate::Window) by calling them on the controller that a value holds:
+/// first those that change the controller (`mut`), then those that read it (`ref`).
+macro_rules! forward_window {
+    ($names:tt, $(mut $event:ident($($arg:ident: $of:ty),+);)+ $(ref $get:ident() -> $value:ty;)+) => {
+        $(fn $event(&mut self, $($arg: $of),+) {
+            dispatch!(self, $names, window => window.$event($($arg),+))
+        })+
+        $(fn $get(&self) -> $value {
+            dispatch!(self, $names, window => window.$get())
+        })+
+    };
+}
+
 /// Generates two types from the list of controllers: `Config`, a controller with its parameters, and `AnyWindow`, the
 /// controller of one connection.
 ///
@@ -145,50 +158,22 @@ macro_rules! controllers {
         }
 
         impl crate::Window for AnyWindow {
-            fn on_handshake(&mut self, now: shallop_core::Time, rtt: shallop_core::Span) {
-                dispatch!(self, [$($name)+ Added], window => window.on_handshake(now, rtt))
-            }
-            fn on_restart(&mut self, now: shallop_core::Time, app_limited: bool) {
-                dispatch!(self, [$($name)+ Added], window => window.on_restart(now, app_limited))
-            }
-            fn on_ack(&mut self, ack: &crate::Ack) {
-                dispatch!(self, [$($name)+ Added], window => window.on_ack(ack))
-            }
-            fn on_loss(&mut self, loss: &crate::Loss) {
-                dispatch!(self, [$($name)+ Added], window => window.on_loss(loss))
-            }
-            fn on_rto(&mut self, loss: &crate::Loss, first: bool) {
-                dispatch!(self, [$($name)+ Added], window => window.on_rto(loss, first))
-            }
-            fn on_mark(&mut self, mark: &crate::Loss) {
-                dispatch!(self, [$($name)+ Added], window => window.on_mark(mark))
-            }
-            fn on_idle(&mut self, idle: shallop_core::Span) {
-                dispatch!(self, [$($name)+ Added], window => window.on_idle(idle))
-            }
-            fn on_recovery_exit(&mut self, now: shallop_core::Time) {
-                dispatch!(self, [$($name)+ Added], window => window.on_recovery_exit(now))
-            }
-            fn on_undo(&mut self, undo: &crate::Undo) {
-                dispatch!(self, [$($name)+ Added], window => window.on_undo(undo))
-            }
-            fn window(&self) -> shallop_core::Bytes {
-                dispatch!(self, [$($name)+ Added], window => window.window())
-            }
-            fn slow_start_threshold(&self) -> shallop_core::Bytes {
-                dispatch!(self, [$($name)+ Added], window => window.slow_start_threshold())
-            }
-            fn pacing(&self) -> Option<shallop_core::BitsPerSec> {
-                dispatch!(self, [$($name)+ Added], window => window.pacing())
-            }
-            fn min_tso_segs(&self) -> u32 {
-                dispatch!(self, [$($name)+ Added], window => window.min_tso_segs())
-            }
-            fn max_tso_segs(&self) -> u32 {
-                dispatch!(self, [$($name)+ Added], window => window.max_tso_segs())
-            }
-            fn owns_recovery(&self) -> bool {
-                dispatch!(self, [$($name)+ Added], window => window.owns_recovery())
+            forward_window! { [$($name)+ Added],
+                mut on_handshake(now: shallop_core::Time, rtt: shallop_core::Span);
+                mut on_restart(now: shallop_core::Time, app_limited: bool);
+                mut on_ack(ack: &crate::Ack);
+                mut on_loss(loss: &crate::Loss);
+                mut on_rto(loss: &crate::Loss, first: bool);
+                mut on_mark(mark: &crate::Loss);
+                mut on_idle(idle: shallop_core::Span);
+                mut on_recovery_exit(now: shallop_core::Time);
+                mut on_undo(undo: &crate::Undo);
+                ref window() -> shallop_core::Bytes;
+                ref slow_start_threshold() -> shallop_core::Bytes;
+                ref pacing() -> Option<shallop_core::BitsPerSec>;
+                ref min_tso_segs() -> u32;
+                ref max_tso_segs() -> u32;
+                ref owns_recovery() -> bool;
             }
         }
     };

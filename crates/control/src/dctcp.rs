@@ -8,9 +8,9 @@ use crate::binary::{Fraction, Gain};
 use crate::ewma::{Alpha, RealAlpha};
 use crate::loss;
 use crate::options::{ControllerName, Marking, Parameters};
-use crate::reno::{self, Reno};
+use crate::reno::{self, Reno, windows_of_reno};
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
-use shallop_core::{BitsPerSec, Bytes, Span};
+use shallop_core::{Bytes, Span};
 use shallop_options::{HostStack, Options, string_enum};
 
 /// Minimum cwnd after a reduction, in packets (kernel: `dctcp_ssthresh`).
@@ -242,15 +242,5 @@ impl Window for Dctcp {
         self.cwnd_before_mark = self.reno.window();
     }
 
-    fn window(&self) -> Bytes {
-        self.reno.window()
-    }
-
-    fn slow_start_threshold(&self) -> Bytes {
-        self.reno.slow_start_threshold()
-    }
-
-    fn pacing(&self) -> Option<BitsPerSec> {
-        self.reno.pacing()
-    }
+    windows_of_reno!();
 }

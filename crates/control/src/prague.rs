@@ -5,10 +5,10 @@
 //! from which names and constants are; RFC 9331, 4.3. Slow start and the response to losses are Reno's.
 
 use crate::options::{ControllerName, LONGEST, Marking, Parameters};
-use crate::reno::{self, Reno};
+use crate::reno::{self, Reno, windows_of_reno};
 use crate::window::{Ack, Basis, Loss, Start, Undo, Window};
 use crate::{binary::Gain, ewma::RealAlpha, loss};
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_core::{Bytes, Span, Time};
 use shallop_options::{HostStack, Options};
 
 /// Minimum cwnd after a reduction, in packets (Linux: `MIN_CWND`).
@@ -272,17 +272,7 @@ impl Window for Prague {
         self.reno.on_undo(undo);
     }
 
-    fn window(&self) -> Bytes {
-        self.reno.window()
-    }
-
-    fn slow_start_threshold(&self) -> Bytes {
-        self.reno.slow_start_threshold()
-    }
-
-    fn pacing(&self) -> Option<BitsPerSec> {
-        self.reno.pacing()
-    }
+    windows_of_reno!();
 
     /// About a quarter of a millisecond, so that bursts stay below the thresholds of L4S queues.
     fn max_tso_segs(&self) -> u32 {

@@ -152,6 +152,23 @@ impl Reno {
     }
 }
 
+/// Implements the window, the threshold and the pacing rate of a controller by those of its field `reno`.
+macro_rules! windows_of_reno {
+    () => {
+        fn window(&self) -> shallop_core::Bytes {
+            self.reno.window()
+        }
+        fn slow_start_threshold(&self) -> shallop_core::Bytes {
+            self.reno.slow_start_threshold()
+        }
+        fn pacing(&self) -> Option<shallop_core::BitsPerSec> {
+            self.reno.pacing()
+        }
+    };
+}
+
+pub(crate) use windows_of_reno;
+
 impl Window for Reno {
     fn on_ack(&mut self, ack: &Ack) {
         // cwnd does not grow on an ACK with ECN-Echo (RFC 3168, 6.1.2).

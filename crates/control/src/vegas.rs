@@ -7,9 +7,9 @@
 
 use crate::loss;
 use crate::options::{ControllerName, Marking, Parameters};
-use crate::reno::{self, Reno};
+use crate::reno::{self, Reno, windows_of_reno};
 use crate::window::{Ack, Loss, Start, Undo, Window};
-use shallop_core::{BitsPerSec, Bytes, Span, Time};
+use shallop_core::{Bytes, Span, Time};
 use shallop_options::{HostStack, Options, Problem, Section, string_enum};
 
 /// Number of RTT samples in a round trip up to which all may include the delay of a delayed ACK, so that Reno's growth
@@ -279,15 +279,5 @@ impl Window for Vegas {
         (self.rto_recovery_point, self.restart_sampling) = (0, true);
     }
 
-    fn window(&self) -> Bytes {
-        self.reno.window()
-    }
-
-    fn slow_start_threshold(&self) -> Bytes {
-        self.reno.slow_start_threshold()
-    }
-
-    fn pacing(&self) -> Option<BitsPerSec> {
-        self.reno.pacing()
-    }
+    windows_of_reno!();
 }
