@@ -108,6 +108,30 @@ macro_rules! forward_endpoint {
 }
 pub(crate) use forward_endpoint;
 
+/// Implements methods of [`Endpoint`] for an endpoint that holds back packets until `interrupt`, by calling them on its
+/// field `end`.
+macro_rules! forward_to_end {
+    () => {
+        #[inline]
+        fn wakeup(&self) -> Option<Time> {
+            earlier(self.end.wakeup(), self.interrupt)
+        }
+        fn is_complete(&self) -> bool {
+            self.end.is_complete()
+        }
+        fn counters(&self) -> EndpointCounters {
+            self.end.counters()
+        }
+        fn flow_state(&self) -> Option<crate::flow_state::FlowState> {
+            self.end.flow_state()
+        }
+        fn continue_connection(&mut self, before: &Self) {
+            self.end.continue_connection(&before.end);
+        }
+    };
+}
+pub(crate) use forward_to_end;
+
 /// The network interface of a host, to which an endpoint gives its packets.
 pub trait Nic<H> {
     /// Sends a packet of the metered class, or drops it if the meter of the link does.

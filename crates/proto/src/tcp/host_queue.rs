@@ -6,8 +6,7 @@
 
 use super::{head::Head, sender::Sender, timers::earlier};
 use crate::counters::EndpointCounters;
-use crate::endpoint::{Endpoint, Out};
-use crate::flow_state::FlowState;
+use crate::endpoint::{Endpoint, Out, forward_to_end};
 use shallop_control::Window;
 use shallop_core::{Ecn, Span, Time};
 use std::collections::VecDeque;
@@ -50,6 +49,8 @@ impl<W: Window + Clone> HostQueue<W> {
 impl<W: Window + Clone> Endpoint for HostQueue<W> {
     type Head = Head;
 
+    forward_to_end!();
+
     fn on_packet(&mut self, now: Time, head: &Head, ecn: Ecn) {
         self.end.on_packet(now, head, ecn);
         if !self.gap.is_zero() {
@@ -89,29 +90,8 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
         Some(out)
     }
 
-    #[inline]
-    fn wakeup(&self) -> Option<Time> {
-        earlier(self.end.wakeup(), self.interrupt)
-    }
-
-    fn is_complete(&self) -> bool {
-        self.end.is_complete()
-    }
-
     fn rtt_sample(&self) -> Option<Span> {
         self.end.rtt_sample()
-    }
-
-    fn counters(&self) -> EndpointCounters {
-        self.end.counters()
-    }
-
-    fn flow_state(&self) -> Option<FlowState> {
-        self.end.flow_state()
-    }
-
-    fn continue_connection(&mut self, before: &Self) {
-        self.end.continue_connection(&before.end);
     }
 }
 

@@ -7,8 +7,7 @@
 use super::head::{Flags, Head};
 use super::timers::earlier;
 use crate::counters::EndpointCounters;
-use crate::endpoint::{Endpoint, Out};
-use crate::flow_state::FlowState;
+use crate::endpoint::{Endpoint, Out, forward_to_end};
 use shallop_core::{Ecn, Span, Time};
 use std::collections::VecDeque;
 
@@ -69,6 +68,8 @@ fn follows(head: &Head, next: &Head) -> bool {
 impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
     type Head = Head;
 
+    forward_to_end!();
+
     fn on_packet(&mut self, now: Time, head: &Head, ecn: Ecn) {
         if self.gap.is_zero() {
             return self.end.on_packet(now, head, ecn);
@@ -122,29 +123,8 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
         out
     }
 
-    #[inline]
-    fn wakeup(&self) -> Option<Time> {
-        earlier(self.end.wakeup(), self.interrupt)
-    }
-
-    fn is_complete(&self) -> bool {
-        self.end.is_complete()
-    }
-
     fn rtt_sample(&self) -> Option<Span> {
         if self.held { None } else { self.end.rtt_sample() }
-    }
-
-    fn counters(&self) -> EndpointCounters {
-        self.end.counters()
-    }
-
-    fn flow_state(&self) -> Option<FlowState> {
-        self.end.flow_state()
-    }
-
-    fn continue_connection(&mut self, before: &Self) {
-        self.end.continue_connection(&before.end);
     }
 }
 
