@@ -57,17 +57,13 @@ pub struct TcpOptions {
 }
 
 /// The options of Gemini that its kernel module accepts as parameters.
-const GEMINI: [&str; 9] = [
-    gemini::Config::KEY.capacity.name,
-    gemini::Config::KEY.k.name,
-    gemini::Config::KEY.delay_threshold.name,
-    gemini::Config::KEY.decrease.name,
-    gemini::Config::KEY.increase.name,
-    gemini::Config::KEY.alpha_gain.name,
-    gemini::Config::KEY.dcn.name,
-    gemini::Config::KEY.wan.name,
-    gemini::Config::KEY.recount.name,
-];
+const GEMINI: [&str; 9] = {
+    let key = gemini::Config::KEY;
+    [
+        key.capacity.name, key.k.name, key.delay_threshold.name, key.decrease.name, key.increase.name,
+        key.alpha_gain.name, key.dcn.name, key.wan.name, key.recount.name,
+    ]
+};
 
 /// Refuses options that only the simulated TCP has, for hosts that are real kernels.
 fn only_the_kernels(controller: &str, section: &Section<'_>) -> Result<(), Problem> {
