@@ -374,8 +374,7 @@ fn marking(
     let (min, max) = match (above, min, max) {
         (Some(above), None, None) => (above, above),
         (Some(_), ..) => {
-            let problem = mark.reject(keys[0], "it is both `min` and `max`");
-            return Err(problem.with_help("either `above` or the two"));
+            return Err(mark.reject(keys[0], "it is both `min` and `max`").with_help("either `above` or the two"));
         }
         (None, Some(min), Some(max)) => (min, max),
         (None, None, None) => {

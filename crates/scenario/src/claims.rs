@@ -279,8 +279,7 @@ fn window(section: &Section<'_>, text: &str, about: &[&Variant], lenient: bool) 
     let key = ClaimOptions::KEY.window;
     let parsed = text.split_once("..").map(|(a, b)| (a.trim().parse(), b.trim().parse()));
     let Some((Ok(from), Ok(to))) = parsed else {
-        let problem = section.reject(key, format!("\"{text}\" is not two times"));
-        return Err(problem.with_help("write it like \"1s..5s\""));
+        return Err(section.reject(key, format!("\"{text}\" is not two times")).with_help("write it like \"1s..5s\""));
     };
     let (from, to): (shallop_core::Span, shallop_core::Span) = (from, to);
     for point in about {

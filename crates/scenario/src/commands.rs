@@ -8,14 +8,10 @@ use shallop_options::{Key, Options, Problem, Section, StringEnum};
 use shallop_plan::plan::{Command, Group, Pattern, Starts};
 
 /// The keys that may be written beside `command`.
-const OF_COMMANDS: [&Key; 6] = [
-    GroupOptions::KEY.name,
-    GroupOptions::KEY.transport,
-    GroupOptions::KEY.from,
-    GroupOptions::KEY.to,
-    GroupOptions::KEY.pattern,
-    GroupOptions::KEY.start,
-];
+const OF_COMMANDS: [&Key; 6] = {
+    let key = GroupOptions::KEY;
+    [key.name, key.transport, key.from, key.to, key.pattern, key.start]
+};
 const MAX_WORDS: usize = 1_000;
 
 /// Refuses every key of a group other than `of` and `with`; `why` is the reason in the error.
@@ -90,8 +86,7 @@ impl Reader<'_, '_> {
             let name = &options.name;
             if !name.chars().all(fits) || name.starts_with('.') {
                 let message = format!("\"{name}\" is the folder of a program too");
-                let problem = section.reject(keys.name, message);
-                return Err(problem.with_help("letters, digits, \".\", \"_\" and \"-\""));
+                return Err(section.reject(keys.name, message).with_help("letters, digits, \".\", \"_\" and \"-\""));
             }
             return Ok(());
         };

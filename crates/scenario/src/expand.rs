@@ -6,14 +6,10 @@ use shallop_options::suggest::advice;
 use shallop_options::{Entry, Item, Options, Problem, RawValue, Table, find};
 
 /// Keys of a claim that cannot be tables by the names of schemes or points.
-pub(super) const COMMON: [&str; 6] = [
-    ClaimOptions::KEY.what.name,
-    ClaimOptions::KEY.scheme.name,
-    ClaimOptions::KEY.schemes.name,
-    ClaimOptions::KEY.point.name,
-    ClaimOptions::KEY.points.name,
-    ClaimOptions::KEY.relative_to.name,
-];
+pub(super) const COMMON: [&str; 6] = {
+    let key = ClaimOptions::KEY;
+    [key.what.name, key.scheme.name, key.schemes.name, key.point.name, key.points.name, key.relative_to.name]
+};
 
 /// For each axis of combinations, the key for one name and the key for several names.
 const AXES: [(&str, &str); 3] = [
@@ -84,8 +80,7 @@ fn names<'a>(
     };
     let reject = |item: &Item, message: String| item.problem(format!("`{several}` in {section}: {message}"));
     if one != several && table.contains_key(one) {
-        let problem = reject(&list.item, format!("there is a `{one}` as well"));
-        return Err(problem.with_help("write one of the two"));
+        return Err(reject(&list.item, format!("there is a `{one}` as well")).with_help("write one of the two"));
     }
     let wrong = |item: &Item| reject(item, format!("expected a list of names, found {}", item.found()));
     let mut names: Names<'a> = Vec::new();

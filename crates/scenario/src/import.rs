@@ -32,8 +32,7 @@ pub(super) fn read(section: &Section<'_>, known: &Known<'_>, chips: &mut Vec<Own
     let text = known.files.text(file, MAX_BYTES);
     let text = text.map_err(|why| section.reject(keys.file, format!("\"{file}\": {why}")))?;
     let Some(format) = Format::of(file, &text) else {
-        let problem = section.reject(keys.file, format!("\"{file}\" is of no known format"));
-        return Err(problem.with_help(Format::KNOWN));
+        return Err(section.reject(keys.file, format!("\"{file}\" is of no known format")).with_help(Format::KNOWN));
     };
     let in_file = |wrong: Wrong| wrong.of(section, keys.file, file);
     let mut parts = network_files::read(format, &text, &defaults).map_err(in_file)?;
@@ -112,8 +111,7 @@ fn mark_hosts(section: &Section<'_>, options: &FileOptions, parts: &mut Parts) -
     for name in names {
         let Some(at) = parts.nodes.iter().position(|part| part.name == name) else {
             let known = parts.nodes.iter().map(|part| part.name.as_str());
-            let problem = section.reject(key, format!("no node is named \"{name}\""));
-            return Err(problem.with_help(advice(&name, known)));
+            return Err(section.reject(key, format!("no node is named \"{name}\"")).with_help(advice(&name, known)));
         };
         parts.nodes[at].is_host = true;
     }
@@ -182,8 +180,7 @@ fn faults(
             });
             let (a, b) = (&names[ends.0], &names[ends.1]);
             let help = format!("\"{a}\" is linked to {}", list(neighbours));
-            let problem = fault.reject(key, format!("no link joins \"{a}\" and \"{b}\""));
-            return Err(problem.with_help(help));
+            return Err(fault.reject(key, format!("no link joins \"{a}\" and \"{b}\"")).with_help(help));
         }
     }
     let sections: BTreeSet<usize> = found.iter().map(|(index, _)| *index).collect();

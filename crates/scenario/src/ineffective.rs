@@ -39,35 +39,22 @@ const IN_MATRIX: &str = "`matrix` names the hosts of each pair";
 const NO_CAPTURE: &str = "`capture` names no links";
 
 /// Keys of a `[switch.NAME]` that have no effect unless a node of the network is such a switch.
-const OF_PORTS: [&Key; 15] = [
-    SwitchOptions::KEY.chip,
-    SwitchOptions::KEY.buffer,
-    SwitchOptions::KEY.shared.key,
-    SwitchOptions::KEY.bcc.key,
-    SwitchOptions::KEY.mark.key,
-    SwitchOptions::KEY.drop.key,
-    SwitchOptions::KEY.shaper.key,
-    SwitchOptions::KEY.policer.key,
-    SwitchOptions::KEY.legacy_weight,
-    SwitchOptions::KEY.data_weight,
-    SwitchOptions::KEY.unscheduled_above,
-    SwitchOptions::KEY.unscheduled_drop,
-    SwitchOptions::KEY.selective_drop,
-    SwitchOptions::KEY.accounting,
-    SwitchOptions::KEY.emulation,
-];
+const OF_PORTS: [&Key; 15] = {
+    let key = SwitchOptions::KEY;
+    [
+        key.chip, key.buffer, key.shared.key, key.bcc.key, key.mark.key, key.drop.key, key.shaper.key, key.policer.key,
+        key.legacy_weight, key.data_weight, key.unscheduled_above, key.unscheduled_drop, key.selective_drop,
+        key.accounting, key.emulation,
+    ]
+};
 /// Keys of a `[switch.NAME]` that have no effect without credits or emulation packets.
-const OF_CREDITS: [&Key; 9] = [
-    SwitchOptions::KEY.credit_queue,
-    SwitchOptions::KEY.credit_burst,
-    SwitchOptions::KEY.selective_drop,
-    SwitchOptions::KEY.unscheduled_above,
-    SwitchOptions::KEY.unscheduled_drop,
-    SwitchOptions::KEY.accounting,
-    SwitchOptions::KEY.emulation,
-    SwitchOptions::KEY.legacy_weight,
-    SwitchOptions::KEY.data_weight,
-];
+const OF_CREDITS: [&Key; 9] = {
+    let key = SwitchOptions::KEY;
+    [
+        key.credit_queue, key.credit_burst, key.selective_drop, key.unscheduled_above, key.unscheduled_drop,
+        key.accounting, key.emulation, key.legacy_weight, key.data_weight,
+    ]
+};
 
 /// Finds the keys without effect in a scenario with its plan. `models` are the indices of switch settings that switches
 /// with their own chips copy.

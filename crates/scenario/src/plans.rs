@@ -110,8 +110,7 @@ pub(super) fn seeds(top: &Section<'_>) -> Result<Vec<u64>, Problem> {
     let Scenario { seed, seeds, .. } = top.read(())?;
     let Some(seeds) = seeds else { return Ok(vec![seed]) };
     if top.is_written(keys.seed) {
-        let problem = top.reject(keys.seeds, "there is a `seed` as well");
-        return Err(problem.with_help("write one of the two"));
+        return Err(top.reject(keys.seeds, "there is a `seed` as well").with_help("write one of the two"));
     }
     let mut sorted = seeds.clone();
     sorted.sort_unstable();
@@ -195,8 +194,7 @@ fn under(root: &Item, changes: Option<&Item>, chips: &[OwnChip]) -> Result<Optio
     for change in set::changes("`set` of a scheme", changes)? {
         if change.path.first().is_none_or(|first| first != Scenario::KEY.switch.name) {
             let message = format!("`{}` is the same for all schemes", change.key());
-            let problem = change.key.problem(message);
-            return Err(problem.with_help("a scheme sets keys of switches: switch.NAME.KEY"));
+            return Err(change.key.problem(message).with_help("a scheme sets keys of switches: switch.NAME.KEY"));
         }
         set::apply(&mut root, &change)?;
     }

@@ -55,8 +55,7 @@ pub(super) fn read(
     let key = key.into();
     let rows = rows(top, key)?;
     if rows.is_empty() {
-        let problem = top.lacks(key);
-        return Err(problem.with_help("add a [[scheme]] with a transport, such as \"flashpass\""));
+        return Err(top.lacks(key).with_help("add a [[scheme]] with a transport, such as \"flashpass\""));
     }
     for (name, item) in rows {
         let section = Section::of_kind(&name, &SCHEMES, item)?;
@@ -96,8 +95,9 @@ pub(super) fn own(of: &str, item: Option<&Item>, stack: HostStack) -> Result<Opt
     let scheme = scheme(&section, stack)?;
     let clean = TcpOptions::KEY.clean;
     if matches!(scheme.transport, Transport::Tcp(_)) && section.item(clean).is_some() {
-        let problem = section.reject(clean, "a proxy is the same for all groups");
-        return Err(problem.with_help("a [[scheme]] has the proxy"));
+        return Err(section
+            .reject(clean, "a proxy is the same for all groups")
+            .with_help("a [[scheme]] has the proxy"));
     }
     Ok(Some(scheme))
 }

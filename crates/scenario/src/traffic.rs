@@ -26,8 +26,7 @@ pub(super) fn read(
     let mut groups: Vec<Group> = Vec::new();
     let rows = rows(top, Scenario::KEY.group)?;
     if rows.is_empty() {
-        let problem = top.lacks(Scenario::KEY.group);
-        return Err(problem.with_help("add a [[group]]: who sends what to whom, and from when"));
+        return Err(top.lacks(Scenario::KEY.group).with_help("add a [[group]]: who sends what to whom, and from when"));
     }
     let reach = Reach::of(network);
     for (index, (name, item)) in rows.into_iter().enumerate() {
@@ -80,16 +79,10 @@ pub(super) fn classes(top: &Section<'_>) -> Result<Option<Classes>, Problem> {
 }
 
 /// The keys that may be written beside `trace`.
-const OF_TRACES: [&Key; 8] = [
-    GroupOptions::KEY.name,
-    GroupOptions::KEY.transport,
-    GroupOptions::KEY.connections,
-    GroupOptions::KEY.connections_of,
-    GroupOptions::KEY.rate,
-    GroupOptions::KEY.write,
-    GroupOptions::KEY.warm_up,
-    GroupOptions::KEY.cool_down,
-];
+const OF_TRACES: [&Key; 8] = {
+    let key = GroupOptions::KEY;
+    [key.name, key.transport, key.connections, key.connections_of, key.rate, key.write, key.warm_up, key.cool_down]
+};
 
 /// Reads one group: its section, and the scenario around it.
 pub(super) struct Reader<'a, 'b> {

@@ -100,8 +100,7 @@ fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
                 *other == name || tree::json(&changes[0].item) == tree::json(&change.item)
             };
             if steps.iter().any(same) {
-                let problem = change.key.problem("the value is there twice");
-                return Err(problem.with_help("give each value once"));
+                return Err(change.key.problem("the value is there twice").with_help("give each value once"));
             }
             steps.push((name, vec![change]));
         }
@@ -144,8 +143,7 @@ fn key_path<'a>(
         return Err(problem.with_help(format!("give all its values in one {option}")));
     }
     if options.set.iter().any(|(other, _)| set::steps(other).as_ref() == Some(&path)) {
-        let problem = place.problem(format!("`{key}` is set with --set as well"));
-        return Err(problem.with_help("give one of the two"));
+        return Err(place.problem(format!("`{key}` is set with --set as well")).with_help("give one of the two"));
     }
     Ok(path)
 }
