@@ -1,8 +1,9 @@
 //! TCP through queue disciplines that drop packets before the buffer is full: every flow completes and retires, and the
 //! mean queue stays below the discipline's target.
 
+use crate::support::{dumbbell, flow_between};
 use shallop_control::{Reno, reno};
-use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Facts, Probe, QueueId, Seed, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
 use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::{
@@ -11,7 +12,7 @@ use shallop_switch::{
 };
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
 use shallop_switch::{discipline::fq_codel::FqCoDelConfig, discipline::pie::PieConfig};
-use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
+use shallop_topology::{Dumbbell, NicMode, Paths, SenderDelay};
 
 const LINK: BitsPerSec = BitsPerSec::at_least_one(100_000_000);
 const MTU: Bytes = Bytes::new(1538);
@@ -67,16 +68,7 @@ impl Setting {
 /// Six flows from six hosts, or from one, to one host over 20 ms and a link as fast as the hosts' links.
 fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
     let hosts = if setting.at_host { 1 } else { FLOWS as usize };
-    let net = Dumbbell {
-        rate: LINK,
-        access_rate: LINK,
-        delay: Span::from_ms(5),
-        senders: hosts,
-        sender_delay: SenderDelay::One(Span::from_ms(5)),
-        receivers: 1,
-        largest: Largest { mtu: Bytes::new(1500) },
-    }
-    .build(Seed::new(0), &SwitchNames::default());
+    let net = dumbbell([LINK, LINK], Span::from_ms(5), (hosts, 1), SenderDelay::One(Span::from_ms(5)));
     // Port 2 is the first host's.
     let tested = if setting.at_host { 2 } else { Dumbbell::BOTTLENECK };
     let port = |number: u32| {
@@ -106,15 +98,8 @@ fn sim(setting: &Setting) -> Simulator<'static, Tcp<Reno>, Watch> {
             let from = net.sites[0][number as usize % hosts];
             let size = Some(10_000_000 + 100_000 * number);
             let reno = Reno::new(&reno::Config::RFC, &config.start(LINK, number));
-            Flow {
-                facts: Facts::between(from, to),
-                start: Time::after_start(Span::from_ms(10 * number)),
-                from,
-                to,
-                sender: Tcp::sender(Sender::new(&config, reno, size)),
-                receiver: Tcp::receiver(Receiver::new(&config, size)),
-                connections: None,
-            }
+            let ends = [Tcp::sender(Sender::new(&config, reno, size)), Tcp::receiver(Receiver::new(&config, size))];
+            flow_between([from, to], Time::after_start(Span::from_ms(10 * number)), ends)
         })
         .collect();
     Simulator::new(network, Box::new(flows.into_iter()), Watch { port: tested, ..Watch::default() })

@@ -1,12 +1,12 @@
 //! `ExpressPass` in a network that meters credits on every link, hosts' links included.
 
-use crate::support::{DATA_QUEUE, FRAME, credit_network, flow};
-use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Seed, Span, Time};
+use crate::support::{DATA_QUEUE, FRAME, credit_network, dumbbell, flow};
+use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Envelope, Probe, QueueId, Span, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::{CodeConfig, PaperConfig, Rule};
 use shallop_proto::expresspass::{Config, Peer, StopPolicy};
 use shallop_sim::{Flow, Simulator};
-use shallop_topology::{Dumbbell, Fabric, Largest, SenderDelay, SwitchNames};
+use shallop_topology::SenderDelay;
 
 const LINK: BitsPerSec = BitsPerSec::gbps(10);
 const PAYLOAD: u64 = 1460;
@@ -62,16 +62,12 @@ fn run(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rule>
 /// The run at time zero.
 fn start(setting: &Setting, jobs: &[(Span, Job)]) -> Simulator<'static, Peer<Rule>, Tally> {
     let Setting { config, rule, end, .. } = *setting;
-    let net = Dumbbell {
-        rate: LINK,
-        access_rate: LINK,
-        delay: Span::from_us(5),
-        senders: jobs.len(),
-        sender_delay: SenderDelay::Each(jobs.iter().map(|(delay, _)| *delay).collect()),
-        receivers: 1,
-        largest: Largest { mtu: Bytes::new(1500) },
-    }
-    .build(Seed::new(0), &SwitchNames::default());
+    let net = dumbbell(
+        [LINK, LINK],
+        Span::from_us(5),
+        (jobs.len(), 1),
+        SenderDelay::Each(jobs.iter().map(|(delay, _)| *delay).collect()),
+    );
     let mut flows: Vec<Flow<Peer<Rule>>> = (0..)
         .zip(jobs)
         .map(|(number, (_, job))| {

@@ -1,13 +1,14 @@
 //! Prague beside CUBIC through `DualPI2` (RFC 9332): one flow of each, how they share, and how long packets wait.
 
+use crate::support::{dumbbell, flow_between};
 use shallop_control::any::{AnyWindow, Config as Window};
 use shallop_control::{HostStack, prague};
-use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Facts, Node, Probe, QueueId, Seed, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, DropCause, Envelope, Node, Probe, QueueId, Seed, Span, Time};
 use shallop_proto::tcp::{Config, EcnConfig, Receiver, Sender, Stack, Tcp};
 use shallop_sim::{Flow, Network, Simulator};
 use shallop_switch::{Aqm, AqmPort, Discipline, Limit, PortBuffer, PortConfig, QueueConfig};
 use shallop_switch::{discipline::codel::CoDelConfig, discipline::dualpi2::DualPi2Config};
-use shallop_topology::{Dumbbell, Fabric, Largest, NicMode, Paths, SenderDelay, SwitchNames};
+use shallop_topology::{Dumbbell, NicMode, Paths, SenderDelay};
 use std::iter;
 
 const MTU: Bytes = Bytes::new(1538);
@@ -40,16 +41,8 @@ impl Probe for Watch {
 
 /// A network of two senders with this round trip, and this discipline at the bottleneck.
 fn network(rate: BitsPerSec, rtt: Span, aqm: Aqm) -> (Network, [Vec<Node>; 2]) {
-    let net = Dumbbell {
-        rate,
-        access_rate: BitsPerSec::at_least_one(rate.get() * 10),
-        delay: rtt / 2,
-        senders: 2,
-        sender_delay: SenderDelay::One(Span::ZERO),
-        receivers: 2,
-        largest: Largest { mtu: Bytes::new(1500) },
-    }
-    .build(Seed::new(0), &SwitchNames::default());
+    let net =
+        dumbbell([rate, BitsPerSec::at_least_one(rate.get() * 10)], rtt / 2, (2, 2), SenderDelay::One(Span::ZERO));
     let port = |number: u32| {
         let port = AqmPort { mtu: MTU, stream: Seed::new(1).stream("aqm", 0) };
         let tested = number == Dumbbell::BOTTLENECK;
@@ -76,16 +69,10 @@ fn beside_cubic(first: &Window, cubic: EcnConfig, aqm: Aqm, (rate, rtt, seconds)
     let flows: Vec<Flow<Tcp<AnyWindow>>> = iter::zip([(first, l4s), (&classic, cubic)], 0_u64..)
         .map(|((control, ecn), number)| {
             let config = Config { ecn, ..Stack::LINUX_IDEAL.tcp };
-            let (from, to) = (senders[number as usize], receivers[number as usize]);
-            Flow {
-                facts: Facts::between(from, to),
-                start: Time::after_start(Span::from_ms(37 * number)),
-                from,
-                to,
-                sender: Tcp::sender(Sender::new(&config, control.build(&config.start(rate, number)), None)),
-                receiver: Tcp::receiver(Receiver::new(&config, None)),
-                connections: None,
-            }
+            let hosts = [senders[number as usize], receivers[number as usize]];
+            let sender = Sender::new(&config, control.build(&config.start(rate, number)), None);
+            let ends = [Tcp::sender(sender), Tcp::receiver(Receiver::new(&config, None))];
+            flow_between(hosts, Time::after_start(Span::from_ms(37 * number)), ends)
         })
         .collect();
     let from = Time::after_start(Span::from_secs(seconds) / 4);

@@ -1,16 +1,27 @@
-//! An `ExpressPass` network and its flows.
+//! Networks, and the flows of `ExpressPass`.
 
-use shallop_core::{BufferSize, Bytes, Facts, Node, Seed, Share, Time};
+use shallop_core::{BitsPerSec, BufferSize, Bytes, Facts, Node, Seed, Share, Span, Time};
+use shallop_proto::Endpoint;
 use shallop_proto::expresspass::rule::Rule;
 use shallop_proto::expresspass::{Config, Peer, Receiver, Sender};
 use shallop_sim::{Flow, Network};
 use shallop_switch::{Limit, Meter, PortBuffer, PortConfig, QueueConfig};
-use shallop_topology::{Graph, NicMode, Paths};
+use shallop_topology::builder::NetworkBuilder;
+use shallop_topology::{Dumbbell, Fabric, Graph, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
 pub const FRAME: u64 = 1538;
 const CREDIT: u64 = 84;
 /// Queue of data, acknowledgements and control packets; credits have queue 0.
 pub const DATA_QUEUE: u8 = 1;
+
+/// A dumbbell with these rates of the bottleneck and of the links to hosts, and numbers of senders and of receivers.
+pub fn dumbbell(
+    [rate, access_rate]: [BitsPerSec; 2], delay: Span, (senders, receivers): (usize, usize), sender_delay: SenderDelay,
+) -> NetworkBuilder {
+    let largest = Largest { mtu: Bytes::new(1500) };
+    let dumbbell = Dumbbell { rate, access_rate, delay, senders, sender_delay, receivers, largest };
+    dumbbell.build(Seed::new(0), &SwitchNames::default())
+}
 
 /// A network whose ports meter credits in a queue of eight, and have one further queue.
 pub fn credit_network(graph: Graph, buffer: &str) -> Network {
@@ -32,18 +43,16 @@ pub fn credit_network(graph: Graph, buffer: &str) -> Network {
     Network { graph, ports, buffers, pools: vec![], routes, nic: NicMode::Fair }
 }
 
+/// A flow between two hosts.
+pub fn flow_between<E: Endpoint>([from, to]: [Node; 2], start: Time, [sender, receiver]: [E; 2]) -> Flow<E> {
+    Flow { facts: Facts::between(from, to), start, from, to, sender, receiver, connections: None }
+}
+
 /// A flow of `size` bytes, or without end. `seed` draws the jitter of its credits.
 pub fn flow(
-    [from, to]: [Node; 2], start: Time, size: Option<u64>, config: &Config, rule: Rule, seed: (u64, u64),
+    hosts: [Node; 2], start: Time, size: Option<u64>, config: &Config, rule: Rule, seed: (u64, u64),
 ) -> Flow<Peer<Rule>> {
     let chance = Seed::new(seed.0).stream("credits", seed.1);
-    Flow {
-        facts: Facts::between(from, to),
-        start,
-        from,
-        to,
-        sender: Peer::sender(Sender::new(config, size)),
-        receiver: Peer::receiver(Receiver::new(config, rule, chance)),
-        connections: None,
-    }
+    let ends = [Peer::sender(Sender::new(config, size)), Peer::receiver(Receiver::new(config, rule, chance))];
+    flow_between(hosts, start, ends)
 }
