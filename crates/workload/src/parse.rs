@@ -204,33 +204,12 @@ mod tests {
         assert_eq!(shares("5 1"), [(5, 1.0)]);
     }
 
+    /// The table has a wrong text in each row, with `\n` for the end of a line, and a part of its error.
     #[test]
     fn errors_name_line_and_column() {
-        for (text, expected) in [
-            ("", "the table is empty"),
-            ("# nothing\n\n", "the table is empty"),
-            ("size,cdf\n", "the table is empty"),
-            ("10 0\n20", "line 2: 1 columns where 2 are needed"),
-            ("7", "the table is empty"),
-            ("7\n8 1\n9", "line 3: 1 columns where 2 are needed"),
-            ("7\n8", "line 2: 1 columns where 2 or 3 are needed"),
-            ("Size (packets),CDF\n1,1", "line 1: \"Size (packets)\" says that sizes are in packets"),
-            ("1 1 0\n2 1", "line 2: 2 columns where 3 are needed"),
-            ("1,2,3,4", "line 1: 4 columns where 2 or 3"),
-            ("1,0\nx,0.5\n3,1", "line 2, column 1: \"x\" is no number"),
-            ("1,0\n2,half\n3,1", "line 2, column 2: \"half\" is no number"),
-            ("1 a 0\n3 1 1", "line 1, column 2: \"a\" is no number"),
-            ("1,0\n2,nan\n3,1", "line 2, column 2: \"nan\" is no number"),
-            ("size,cdf\n-1,0\n3,1", "line 2: a size of -1: sizes are whole bytes from 0"),
-            ("1.5,0\n3,1", "line 1: a size of 1.5"),
-            ("1,0\n1e16,1", "line 2: a size of 1e16"),
-            ("1,-0.1\n3,1", "line 1: a share of -0.1: shares lie between 0 and 1"),
-            ("1,0\n3,101", "line 2: a share of 101"),
-            ("# c\n5,0\n4,1", "line 3: size 4 comes after 5: sizes must not decrease"),
-            ("5,0.5\n6,0.4\n7,1", "line 2: share 0.4 comes after 0.5"),
-            ("5,0.5\n6,0.9\n", "line 2: the last share is 0.9; it must be 1, or 100"),
-            ("5,50\n6,90\n", "line 2: the last share is 90; it must be 1, or 100"),
-        ] {
+        for row in include_str!("parse/wrong.tsv").lines() {
+            let (text, expected) = row.split_once('\t').unwrap();
+            let text = &text.replace("\\n", "\n");
             let error = points(text).map(|points| panic!("{text:?}: {points:?}")).unwrap_err();
             assert!(error.to_string().contains(expected), "{text:?}: {error}");
         }

@@ -8,14 +8,7 @@ use shallop_plan::{ResolvedRun, files::FilesInMemory, flows::FlowGenerator};
 use shallop_scenario::{Options, Problem, read};
 use std::sync::Arc;
 
-const NETWORK: &str = r#"
-title = "dynamic"
-duration = "20s"
-sample = "100ms"
-topology = { kind = "dumbbell", senders = 4, receivers = 3, rate = "1Gbps", delay = "1ms" }
-classes = { small = "20KB", large = "100KB" }
-scheme = [{ transport = "cubic" }, { transport = "expresspass" }, { transport = "flashpass" }]
-"#;
+const NETWORK: &str = include_str!("scenarios/dynamic.toml");
 
 fn study(group: &str, files: &[(&str, &str)]) -> Result<Study, Problem> {
     let files = FilesInMemory::from_texts(files.iter().copied());

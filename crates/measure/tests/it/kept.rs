@@ -5,22 +5,9 @@ use proptest::prelude::*;
 use shallop_measure::Outcome;
 use shallop_scenario::{Options, read};
 
-const DUMBBELL: &str = r#"
-title = "kept"
-duration = "10s"
-sample = "100ms"
-stack = "linux-ideal"
-topology = { kind = "dumbbell", senders = 1, receivers = 1, rate = "1Gbps", delay = "5ms" }
-scheme = [{ transport = "cubic" }, { transport = "flashpass" }]
-"#;
+const DUMBBELL: &str = include_str!("scenarios/kept_dumbbell.toml");
 
-const LEAF_SPINE: &str = r#"
-title = "kept"
-duration = "10s"
-sample = "100ms"
-topology = { kind = "leaf-spine", spines = 4, leaves = 2, hosts = 1, rate = "1Gbps", delay = "1ms" }
-scheme = [{ transport = "cubic" }]
-"#;
+const LEAF_SPINE: &str = include_str!("scenarios/kept_leaf_spine.toml");
 
 fn outcome(network: &str, scheme: usize, connections: &str, group: &str) -> Outcome {
     let text =

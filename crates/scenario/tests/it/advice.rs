@@ -4,12 +4,7 @@ use crate::malformed::check;
 use shallop_core::Span;
 use shallop_scenario::{Options, Problem, explain, read};
 
-const SMALL: &str = r#"
-title = "small"
-duration = "1s"
-topology = { kind = "leaf-spine", spines = 1, leaves = 2, hosts = 2, rate = "10Gbps", delay = "1us" }
-scheme = [{ transport = "cubic" }]
-"#;
+const SMALL: &str = include_str!("../scenarios/two_leaves.toml");
 
 fn problem(text: &str, options: &Options) -> Problem {
     read(text, options).expect_err("it is wrong")

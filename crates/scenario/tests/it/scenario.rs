@@ -13,13 +13,7 @@ use shallop_switch::MarkAt;
 use shallop_topology::{AnyFabric, Dumbbell, SenderDelay};
 
 /// As little as a scenario can say.
-const SMALL: &str = r#"
-title = "small"
-duration = "2500ms"
-topology = { kind = "dumbbell", senders = 3, rate = "10Gbps", delay = "5ms" }
-scheme = [{ transport = "flashpass" }, { transport = "cubic" }, { transport = "flashpass-mimd" }]
-group = [{ name = "all" }]
-"#;
+const SMALL: &str = include_str!("../scenarios/small.toml");
 
 #[test]
 fn the_preset_of_the_paper_has_its_defaults_and_each_can_be_written() {

@@ -7,31 +7,9 @@ use shallop_core::{BufferSize, Bytes};
 use shallop_plan::Study;
 use shallop_scenario::{Options, read, values};
 
-const SCENARIO: &str = r#"
-title = "small"
-seed = 5
-duration = "2500ms"
-windows = ["0s..2s"]
-topology = { kind = "dumbbell", senders = 3, rate = "10Gbps", delay = "5ms" }
-scheme = [{ transport = "cubic" }]
-group = [{ name = "all" }]
+const SCENARIO: &str = include_str!("../scenarios/varied.toml");
 
-[[claim]]
-what = "FlashPass loses nothing"
-scheme = "cubic"
-metric = "drops.data"
-source = "nowhere"
-"#;
-
-const POINTS: &str = r#"
-[[point]]
-name = "few"
-set = { "topology.senders" = 2 }
-
-[[point]]
-name = "many"
-set = { "topology.senders" = 8 }
-"#;
+const POINTS: &str = include_str!("../scenarios/points.toml");
 
 fn vary(keys: &[(&str, &str)]) -> Options {
     let keys = keys.iter().map(|(key, text)| ((*key).to_owned(), values(text).unwrap()));

@@ -55,16 +55,7 @@ pub fn dumbbell(rate: BitsPerSec, delay: Span, senders: usize) -> Dumbbell {
 
 /// A plan with the defaults of scenarios.
 fn defaults() -> Plan {
-    const TEXT: &str = r#"
-title = "by hand"
-duration = "1s"
-sample = "100ms"
-nic_buffer = "100pkt"
-nic_jitter = "0s"
-topology = { kind = "dumbbell", senders = 1, rate = "1Gbps", delay = "1ms" }
-scheme = [{ transport = "cubic" }]
-group = [{ name = "all" }]
-"#;
+    const TEXT: &str = include_str!("../scenarios/defaults.toml");
     study(TEXT).points[0].plan.clone()
 }
 
