@@ -44,9 +44,6 @@ struct Common {
     /// Credits in a packet, 1 to 6; 0: those that are due together
     #[arg(long, default_value_t = 0)]
     batch: u8,
-    /// Data packets that wait for each other, 1 or 2
-    #[arg(long, default_value_t = 1)]
-    segments: u8,
     /// Idle connections of shallop-quic between both processes, besides the transfer
     #[arg(long, default_value_t = 0)]
     idle: u16,

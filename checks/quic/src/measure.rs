@@ -101,7 +101,6 @@ fn command(common: &Common, kind: Kind, role: &str, number: usize) -> Result<Com
         ("--slack", kind.slack),
         ("--wait", common.wait),
         ("--batch", u64::from(common.batch)),
-        ("--segments", u64::from(common.segments)),
         ("--idle", u64::from(common.idle)),
     ];
     for (name, value) in numbers {

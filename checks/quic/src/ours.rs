@@ -13,7 +13,6 @@ fn config(worker: &Worker) -> Config {
         slack: Duration::from_micros(worker.slack),
         wait: Duration::from_micros(worker.wait),
         batch: Some(worker.batch).filter(|&batch| batch > 0),
-        segments: worker.segments,
         credits: worker.stack == Stack::Credits,
         ..Config::new(link)
     }

@@ -50,9 +50,6 @@ pub struct Worker {
     /// Credits in a packet.
     #[arg(long)]
     pub batch: u8,
-    /// Data packets in one system call.
-    #[arg(long)]
-    pub segments: u8,
     /// Idle connections between both processes; none with quinn.
     #[arg(long)]
     pub idle: u16,

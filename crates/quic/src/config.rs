@@ -114,9 +114,6 @@ pub struct Config {
     /// The most emulation packets that the receiver answers with one credit packet, 1 to 6, for which it waits up to
     /// `wait` / 100. By default it answers up to 6 that have arrived together, and waits for none.
     pub batch: Option<u8>,
-    /// The most data packets in one system call with segmentation offload, 1 or 2. With 2, a packet waits for the next
-    /// one if that is planned within half the slack.
-    pub segments: u8,
     /// The longest UDP payload over IPv4, bytes: 1,472 for an MTU of 1,500. Over IPv6 20 bytes are subtracted.
     pub datagram: u16,
     /// The DSCP of each kind of packet.
@@ -163,7 +160,6 @@ impl Config {
             wait: WAIT,
             slack: SLACK,
             batch: None,
-            segments: 1,
             datagram: 1_472,
             classes: Classes::default(),
             law: Law::Aimd(Aimd::new(AimdConfig::default(), 1.0)),

@@ -68,7 +68,6 @@ fn config(sending: &SendingOptions) -> Result<Config> {
     Ok(Config {
         credits: !sending.without_credits,
         fallback: sending.fallback.into(),
-        segments: sending.segments,
         over_provision: config.over_provision || sending.over_provision,
         // The acknowledgement of a list must not end the burst, as its files follow.
         unscheduled: config.unscheduled.map(|of| Unscheduled { until_first_data: true, ..of }),

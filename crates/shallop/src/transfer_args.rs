@@ -93,10 +93,6 @@ pub struct SendingOptions {
     /// expected; `--law paper` always does
     #[arg(long)]
     pub over_provision: bool,
-    /// Data packets that leave as one burst (segmentation offload), 1 or 2. With 2, a packet waits up to half a
-    /// millisecond for the next one, which saves processor time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
-    pub segments: u8,
     #[command(flatten)]
     pub printing: TransferPrintOptions,
 }

@@ -61,11 +61,6 @@ pub(crate) struct CreditExchange {
     /// The waiting time: the longer one of both sides.
     pub(crate) wait: Span,
     slack: Span,
-    /// The longest time between the planned times of two data packets that leave together; `None` without segmentation
-    /// offload.
-    pairs_within: Option<Span>,
-    /// The planned time of the data packet that leaves together with the previous one.
-    partner: Option<Time>,
     /// The send time of the newest emulation packet; each packet has a later one than the packet before.
     sent_at: Time,
     bucket: EmulationBucket,
@@ -115,8 +110,6 @@ impl CreditExchange {
             probes: 0,
             wait,
             slack: Span::from(config.slack),
-            pairs_within: (config.segments > 1).then(|| Span::from(config.slack) / 2),
-            partner: None,
             sent_at: Time::ZERO,
             bucket: EmulationBucket::new(wait * 4, config.slack.into()),
             next_turn: Time::ZERO,
@@ -179,8 +172,6 @@ impl CreditExchange {
         self.departure_due().filter(|&at| at <= now)?;
         let planned = self.engine.next_departure()?;
         self.engine.take_departure(now);
-        let is_second = self.partner.take() == Some(planned);
-        self.partner = self.engine.next_departure().filter(|&at| !is_second && at <= now);
         let late = now.saturating_since(planned);
         self.stats.count_departure(late);
         self.bucket.on_departure(now, late > self.slack, self.engine.loss());
@@ -206,14 +197,9 @@ impl CreditExchange {
         self.first_at = None;
     }
 
-    /// The time of the next departure of a data packet. With segmentation offload, the first of two departures waits
-    /// for the second if that is close enough.
+    /// The time of the next departure of a data packet.
     fn departure_due(&self) -> Option<Time> {
-        let mut departures = self.engine.departures();
-        let (first, second) = (departures.next()?, departures.next());
-        let within = self.pairs_within.filter(|_| self.partner != Some(first));
-        let close = |at: &Time| within.is_some_and(|most| at.saturating_since(first) <= most);
-        Some(second.filter(close).unwrap_or(first).max(self.next_turn))
+        self.engine.next_departure().map(|at| at.max(self.next_turn))
     }
 
     /// Returns the credit packet that is due, if any.

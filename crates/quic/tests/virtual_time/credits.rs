@@ -3,7 +3,6 @@
 use super::network::{Direction, Network, SentPacket, config, ms, secs};
 use super::{MB, link::LinkConfig};
 use crate::{config::Classes, config::Config, credit::stats::CreditStats};
-use std::time::Instant;
 
 /// The fraction of data packets without a credit.
 fn residue(stats: &CreditStats) -> f64 {
@@ -46,23 +45,6 @@ fn the_law_of_the_paper_and_several_stamps_to_a_credit_fill_the_link_without_dro
         assert!(credits.len() * usize::from(batch) >= stamps && stamps >= credits.len());
         assert!(batch == 1 || credits.len() * 2 < stamps, "{} {stamps}", credits.len());
     }
-}
-
-#[test]
-fn with_segmentation_offload_packets_leave_in_pairs_and_no_credit_is_skipped() {
-    let config = Config { segments: 2, ..config(100, 40) };
-    let mut network = Network::connected_with(config, &LinkConfig::new(100e6, ms(10)));
-    network.watch();
-    network.upload(5 * MB, secs(5));
-    let stats = network.client.stats();
-    assert_eq!((stats.skipped, network.to_server.drops.data), (0, 0), "{stats:?}");
-    let data = network.sent(Direction::ToServer, SentPacket::is_data);
-    let mut times: Vec<Instant> = data.iter().map(|seen| seen.at).collect();
-    let all = times.len();
-    times.dedup();
-    // A packet takes 123 us on this link, so the next one is planned within half the slack, 500 us.
-    assert!(times.len() * 2 < all + all / 10, "{all} packets left at {} times", times.len());
-    assert!(stats.latest_s <= 0.0005, "{stats:?}");
 }
 
 /// Loss fractions, each with data in one direction and in both.

@@ -49,45 +49,6 @@ fn sides_whose_clocks_differ_exchange_credits_after_any_pause() {
     assert_eq!(ends[0].stats().granted, ends[1].stats().credits_sent);
 }
 
-/// The planned time and the actual time of each departure, us, with a slack of 100 us.
-fn departures(segments: u8, planned: &[u64]) -> Vec<(u64, u64)> {
-    let config = Config {
-        segments,
-        slack: std::time::Duration::from_micros(100),
-        wait: std::time::Duration::from_millis(20),
-        ..Config::new(BitsPerSec::gbps(1))
-    };
-    let settings = CreditSettings { tag: 7, batch: 1, wait: Span::from_ms(20), credit_delay: Span::ZERO };
-    let [own, peer] = [1, 2].map(|byte| MacKey::new([byte; 16]));
-    let mut credits = CreditExchange::new(&config, own, peer, settings);
-    credits.set_demand(Time::ZERO, 100);
-    let start = Time::after_start(Span::from_ms(21));
-    for &us in planned {
-        let sent = Time::after_start(Span::from_ms(1) + Span::from_us(us));
-        credits.engine.on_credit(Time::after_start(Span::from_ms(2)), sent);
-    }
-    let (mut left, mut next) = (Vec::new(), 0);
-    while let Some(at) = credits.departure_due() {
-        while credits.depart(at).is_some() {
-            left.push((planned[next], at.saturating_since(start).as_ps() / 1_000_000));
-            next += 1;
-        }
-    }
-    left
-}
-
-#[test]
-fn two_departures_within_half_the_slack_leave_together_and_no_third() {
-    let planned = [0, 30, 60, 90, 200, 251, 300, 350, 360];
-    let one: Vec<(u64, u64)> = planned.iter().map(|&us| (us, us)).collect();
-    assert_eq!(departures(1, &planned), one);
-    let two = [0, 30, 60, 90, 200, 251, 300, 350, 360]
-        .into_iter()
-        .zip([30, 30, 90, 90, 200, 300, 300, 360, 360])
-        .collect::<Vec<_>>();
-    assert_eq!(departures(2, &planned), two);
-}
-
 /// The send times of `count` emulation packets, if the sender runs `late` after each is due.
 fn emulation_times(sender: &mut CreditExchange, late: Span, count: usize) -> Vec<Time> {
     let (mut now, mut sent) = (Time::ZERO, Vec::new());
