@@ -152,7 +152,7 @@ impl Reno {
     }
 }
 
-/// Implements the window, the threshold and the pacing rate of a controller by those of its field `reno`.
+/// Forwards the methods for the window, the slow-start threshold and the pacing rate to the field `reno`.
 macro_rules! windows_of_reno {
     () => {
         fn window(&self) -> shallop_core::Bytes {

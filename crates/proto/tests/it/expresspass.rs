@@ -29,7 +29,7 @@ fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Pee
 
 type Packet = CapturedPacket<Head>;
 
-/// Drops the packets with these numbers among those of a kind.
+/// Drops packets of one kind by their numbers, which count packets of this kind from 0.
 fn losing(which: fn(&Packet) -> bool, numbers: &'static [usize]) -> impl FnMut(&Packet) -> bool + 'static {
     lose(which, move |number| numbers.contains(&number))
 }

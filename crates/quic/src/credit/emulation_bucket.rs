@@ -74,8 +74,8 @@ impl EmulationBucket {
         at.max(self.not_before)
     }
 
-    /// The time in which half of the bucket fills, beyond that of the bucket at the start: a host that has had to send
-    /// long bursts wakes up once for several packets.
+    /// How long packets that are due wait for each other, so that a late host wakes up once for several. The time is 0
+    /// with a bucket of [`BURST`] packets, and one token interval longer for each further packet.
     pub(crate) fn turn(&self, gap: Span) -> Span {
         self.interval(gap) * u64::from(self.burst - BURST)
     }

@@ -72,7 +72,7 @@ impl DscpCounts {
         self.newest = dscp;
     }
 
-    /// Whether all packets have an unexpected DSCP, or at least three of four without those of tests.
+    /// Whether all packets have an unexpected DSCP, or three quarters of the packets that are not of a path test.
     fn are_mostly_unexpected(&self) -> bool {
         let [others, all] = [self.unexpected, self.count].map(|count| u64::from(count - self.as_data));
         self.unexpected > 0 && (self.unexpected == self.count || others * 4 >= all * 3)

@@ -184,8 +184,8 @@ fn a_pause_is_long_enough_only_after_renew_after_without_anything_to_send() {
         network.run(pause);
         assert_eq!(message(&mut network, 10_000).1, expected, "{pause:?}");
     }
-    // Data that waits for credits for longer than that is no pause.
-    // Nor does a pause count while packets of the earlier burst are in flight.
+    // A pause begins only when no data waits for credits, and when all packets of the earlier burst are acknowledged
+    // or lost.
     for since in [ms(12), ms(18)] {
         let mut network = at_rest(renewing_after(ms(15), 100));
         network.client.send(10_000);
