@@ -308,13 +308,13 @@ impl Connection {
     }
 
     /// Processes a datagram that QUIC has read. A datagram that is not authentic or not new has no effect.
-    pub(crate) fn on_quic_datagram(&mut self, datagram: &IncomingDatagram<'_>) {
+    pub(crate) fn on_quic_datagram(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
         let frames = self.quic.stats().frame_rx;
         if !self.bypass.on_arrival(&frames) {
             return;
         }
         let (from, length) = (datagram.from, datagram.bytes.len());
-        self.amplification_limit.on_arrival(from, length, self.quic.remote_address());
+        self.amplification_limit.on_arrival(now, from, length, self.quic.remote_address());
         if frames.path_response > std::mem::replace(&mut self.path_responses, frames.path_response) {
             self.amplification_limit.on_path_response(from);
         }
@@ -342,7 +342,7 @@ impl Connection {
                 _ => self.dscp_monitor.on_emulation(now, datagram.tos >> 2),
             }
             let (from, length) = (datagram.from, datagram.bytes.len());
-            self.amplification_limit.on_arrival(from, length, self.quic.remote_address());
+            self.amplification_limit.on_arrival(now, from, length, self.quic.remote_address());
         }
         // Only the newest packet shows the client's address: an older one may be a replay from anywhere.
         if novelty == PacketNovelty::NewestEmulation && self.quic.side().is_server() {
@@ -455,6 +455,11 @@ impl Connection {
     fn credit_datagram(&self, (kind, bytes): &(PacketKind, Encoded)) -> OutgoingDatagram {
         let tos = self.config.classes.tos_of(*kind);
         OutgoingDatagram { to: self.quic.remote_address(), tos, bytes: bytes.to_vec() }
+    }
+
+    /// Whether a client has begun the connection, and has not completed the handshake or not proved the code.
+    pub(crate) fn is_of_stranger(&self) -> bool {
+        self.quic.side().is_server() && (self.proof.is_some() || self.quic.is_handshaking())
     }
 
     /// When the connection is closed if the peer has not proved the code.

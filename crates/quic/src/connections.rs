@@ -69,6 +69,12 @@ impl Connections {
         self.all.get_mut(&number).map(|entry| &mut entry.connection)
     }
 
+    /// The oldest connection of a client that has not completed the handshake, or not proved the code.
+    pub(crate) fn oldest_stranger(&mut self) -> Option<(usize, &mut Connection)> {
+        let mut all = self.all.iter_mut().map(|(number, entry)| (*number, &mut entry.connection));
+        all.find(|(_, connection)| connection.is_of_stranger())
+    }
+
     /// Adds a connection, and returns its number.
     pub(crate) fn insert(&mut self, connection: Connection) -> usize {
         let number = self.next;

@@ -145,7 +145,7 @@ impl EndpointState {
                 let Some(number) = self.connections.number_of(handle) else { return };
                 if let Some(connection) = self.connections.get_mut(number) {
                     connection.quic.handle_event(event);
-                    connection.on_quic_datagram(datagram);
+                    connection.on_quic_datagram(now, datagram);
                 }
                 self.process_events(now, number);
             }
@@ -170,16 +170,15 @@ impl EndpointState {
 
     fn accept(&mut self, now: Instant, incoming: Incoming) {
         let mut answer = Vec::new();
-        let is_full = self.connections.len() >= MAX_CONNECTIONS
-            || self.connections.count_from(incoming.remote_address().ip()) >= MAX_PER_ADDRESS;
-        if is_full || self.is_closed {
-            let transmit = self.endpoint.refuse(incoming, &mut answer);
-            return self.respond(&transmit, answer);
-        }
         let incoming = match self.validate_address(incoming, &mut answer) {
             Ok(incoming) => incoming,
             Err(transmit) => return self.respond(&transmit, answer),
         };
+        let from = incoming.remote_address().ip();
+        if self.is_closed || self.connections.count_from(from) >= MAX_PER_ADDRESS || !self.make_room(now) {
+            let transmit = self.endpoint.refuse(incoming, &mut answer);
+            return self.respond(&transmit, answer);
+        }
         let gate = CreditGate::new(GateMode::Open);
         let server = self.server.clone().map(|mut server| {
             let config = self.config.for_peer(incoming.remote_address().ip());
@@ -197,6 +196,18 @@ impl EndpointState {
                 }
             }
         }
+    }
+
+    /// Makes room for a client whose address is validated: if there are [`MAX_CONNECTIONS`], the oldest one whose client
+    /// has not proved the code is forgotten. False if all have.
+    fn make_room(&mut self, now: Instant) -> bool {
+        if self.connections.len() < MAX_CONNECTIONS {
+            return true;
+        }
+        let Some((number, connection)) = self.connections.oldest_stranger() else { return false };
+        connection.forgotten_at = Some(now);
+        self.process_events(now, number);
+        self.connections.len() < MAX_CONNECTIONS
     }
 
     /// Returns a Retry packet for a client that has not validated its address, if there are many connections.

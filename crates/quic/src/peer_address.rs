@@ -4,6 +4,7 @@
 
 use shallop_core::{Span, Time};
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 /// The bytes sent to an address that is not validated, as a multiple of the bytes received from it (RFC 9000, 8.1).
 const AMPLIFICATION_FACTOR: u64 = 3;
@@ -38,7 +39,8 @@ impl CreditDestination {
 #[derive(Debug)]
 pub(crate) struct AmplificationLimit {
     address: SocketAddr,
-    has_changed: bool,
+    /// When the address has changed last.
+    changed: Option<Instant>,
     /// Whether a `PATH_RESPONSE` has come from the address since it changed (RFC 9000, 8.2).
     is_validated: bool,
     /// Bytes received from the new address.
@@ -49,13 +51,13 @@ pub(crate) struct AmplificationLimit {
 impl AmplificationLimit {
     /// `address` is the first address of the peer, which the handshake has validated.
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, has_changed: false, is_validated: true, received: 0, sent: 0 }
+        Self { address, changed: None, is_validated: true, received: 0, sent: 0 }
     }
 
     /// Notes an authentic packet received from `from`. `current` is the peer's address according to QUIC.
-    pub(crate) fn on_arrival(&mut self, from: SocketAddr, bytes: usize, current: SocketAddr) {
+    pub(crate) fn on_arrival(&mut self, now: Instant, from: SocketAddr, bytes: usize, current: SocketAddr) {
         if self.address != current {
-            *self = Self { has_changed: true, is_validated: false, ..Self::new(current) };
+            *self = Self { changed: Some(now), is_validated: false, ..Self::new(current) };
         }
         if from == self.address {
             self.received += bytes as u64;
@@ -68,9 +70,11 @@ impl AmplificationLimit {
     }
 
     /// Whether probes of the MTU may be sent: only to a validated address, as the anti-amplification limit of
-    /// quinn-proto does not count them.
-    pub(crate) fn allows_mtu_probes(&self) -> bool {
-        self.is_validated
+    /// quinn-proto does not count them, and not within two round trips after a change. An attacker on the path can copy
+    /// packets, also the answer to a challenge, and its copies may arrive first; the next packet of the peer then
+    /// changes the address back.
+    pub(crate) fn allows_mtu_probes(&self, now: Instant, rtt: Duration) -> bool {
+        self.is_validated && self.changed.is_none_or(|at| now >= at + rtt * 2)
     }
 
     /// Notes an emulation packet that is sent.
@@ -80,6 +84,6 @@ impl AmplificationLimit {
 
     /// Whether an emulation packet of this length may be sent to the new address.
     pub(crate) fn allows(&self, bytes: usize) -> bool {
-        !self.has_changed || self.sent + bytes as u64 <= self.received * AMPLIFICATION_FACTOR
+        self.changed.is_none() || self.sent + bytes as u64 <= self.received * AMPLIFICATION_FACTOR
     }
 }

@@ -270,7 +270,7 @@ impl Connection {
             return false;
         };
         if bytes.len() > usize::from(self.quic.current_mtu()) {
-            if !self.amplification_limit.allows_mtu_probes() {
+            if !self.amplification_limit.allows_mtu_probes(now, self.quic.rtt()) {
                 // For QUIC the probe is lost, and is sent again.
                 bytes.clear();
                 self.spare = bytes;

@@ -4,14 +4,16 @@ use super::MB;
 use super::link::{Attacker, LinkConfig, Packet};
 use super::network::{CLIENT, Direction, Network, SERVER, SentPacket, config, ms, secs};
 use crate::credit::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
+use crate::credit::settings::ALPN_CODE;
 use crate::error::CloseReason;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
+use crate::trust::code::Code;
 use crate::trust::identity::{AnyServer, SERVER_NAME};
 use crate::trust::tls::Tls;
 use crate::{credit::send_mode::SendMode, credit::settings_stream, endpoint_state::EndpointState};
 use shallop_core::{Seed, Span, Stream, Time};
 use std::sync::{Arc, OnceLock};
-use std::{cell::Cell, net::SocketAddr, rc::Rc};
+use std::{cell::Cell, net::SocketAddr, rc::Rc, time::Instant};
 
 /// Changes an emulation packet or a credit, without its key.
 fn change(random: &mut Stream, packet: &Packet, before: &[Packet]) -> Packet {
@@ -247,6 +249,65 @@ fn initial_packets_with_forged_addresses_leave_room_for_clients() {
     network.client.number = Some(connect(&mut network.client.state).unwrap());
     network.until(secs(5), |network| !network.client.connection().quic.is_handshaking());
     assert_eq!(network.server.state.connections.len(), 65);
+}
+
+/// An attacker who sees the client's packets copies some of them, and the copies arrive first: for a moment the server
+/// takes the attacker's address for the client's (RFC 9000, 9.3.3), also in packets that answer a challenge.
+#[test]
+fn copies_that_arrive_first_get_no_probe_of_the_mtu() {
+    let (mut network, mut random) = (Network::connected(), Seed::new(1).stream("copies", 0));
+    let from = SocketAddr::from(([10, 9, 9, 9], 3_333));
+    network.to_server.attacker = Some(Box::new(move |packet| {
+        let copies = usize::from(random.chance(0.3));
+        vec![Packet { from, ..packet.clone() }; copies]
+    }));
+    network.client.send(20 * MB);
+    network.server.send(20 * MB);
+    network.watch();
+    network.run(secs(3));
+    let sent = network.sent(Direction::ToClient, |seen| seen.to == from);
+    assert!(sent.len() > 1_000, "{} packets", sent.len());
+    assert_eq!(sent.iter().map(|seen| seen.bytes).max(), Some(1_200));
+}
+
+/// Passes datagrams between a client and a server, without delay, until neither sends more.
+fn exchange(now: Instant, client: &mut EndpointState, from: SocketAddr, server: &mut EndpointState) {
+    loop {
+        let (asked, answered) = (client.transmit(now), server.transmit(now));
+        if asked.is_empty() && answered.is_empty() {
+            return;
+        }
+        for OutgoingDatagram { tos, bytes, .. } in asked {
+            server.on_datagram(now, &IncomingDatagram { from, to: None, tos, bytes: &bytes });
+        }
+        for OutgoingDatagram { tos, bytes, .. } in answered.into_iter().filter(|datagram| datagram.to == from) {
+            client.on_datagram(now, &IncomingDatagram { from: SERVER, to: None, tos, bytes: &bytes });
+        }
+    }
+}
+
+#[test]
+fn strangers_at_many_addresses_leave_room_for_a_client_with_the_code() {
+    let (now, code) = (Instant::now(), Code::make().unwrap());
+    let crypto = Tls::server_with(code.clone()).unwrap().server_config().unwrap();
+    let new = |crypto, code| EndpointState::new(config(100, 40), crypto, None, 1).unwrap().proving(code);
+    let mut server = new(crypto, Some(code.clone()));
+    let mut connect = |from: SocketAddr, tls: &Tls, code| {
+        let mut client = new(None, code);
+        client.connect(now, tls.client_config().unwrap(), SERVER, SERVER_NAME).unwrap();
+        exchange(now, &mut client, from, &mut server);
+        (server.connections.len(), server.arrived.len())
+    };
+    // They complete the handshake, and say nothing.
+    let silent = Tls::client(AnyServer::new()).speaking(&[ALPN_CODE]);
+    let address = |last, port| SocketAddr::from(([10, 0, 1, last], port));
+    let held = (0..10).flat_map(|last| (1..=120).map(move |port| address(last, port)));
+    let counts: Vec<_> = held.map(|from| connect(from, &silent, None)).collect();
+    assert_eq!(counts.last(), Some(&(1_024, 0)));
+    for port in 1..=3 {
+        let counts = connect(address(99, port), &Tls::client_with(code.clone()), Some(code.clone()));
+        assert_eq!(counts, (1_024, usize::from(port)), "connections, and those that may be used");
+    }
 }
 
 /// A server that sends a further credit for each stamp that `make` returns. `make` gets all stamps so far, oldest

@@ -98,8 +98,9 @@ fn transfer(ends: &Ends, inbox: &str, kills: u64) -> (u64, Value) {
         sender = ends.sender();
     }
     let (code, said) = sender.end(Duration::from_secs(60));
-    assert_eq!(code, Some(0), "{said}");
-    (hits, serde_json::from_reader(sender.0.stdout.take().unwrap()).unwrap())
+    let report = std::io::read_to_string(sender.0.stdout.take().unwrap()).unwrap();
+    assert_eq!(code, Some(0), "{said}{report}");
+    (hits, serde_json::from_str(&report).unwrap())
 }
 
 #[test]

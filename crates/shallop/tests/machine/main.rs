@@ -32,6 +32,8 @@ mod real_hosts;
 #[cfg(target_os = "linux")]
 mod slow_way_back;
 #[cfg(target_os = "linux")]
+mod strangers;
+#[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
 mod transfer;
@@ -64,6 +66,7 @@ shallop_testing::tests! {
         programs::a_program_in_a_host_of_this_kernel_has_its_network_and_gives_its_status,
         #[long] quic_faults::a_file_arrives_whole_over_a_path_with_every_fault,
         #[long] quic_faults::an_attacker_without_keys_who_sees_all_packets_changes_nothing,
+        #[long] strangers::strangers_slow_no_transfer_and_take_no_memory_thread_or_line,
         real_hosts::nothing_is_left_after_any_signal_at_any_moment,
         real_hosts::a_machine_behind_an_attached_interface_is_a_host_and_the_interface_is_restored,
         real_hosts::terminals_join_a_session_and_their_programs_talk_in_both_versions_of_ip,

@@ -386,7 +386,7 @@ impl Receiver<'_> {
                     pause_if_short(bytes.len(), left);
                 }
                 Ok(Piece::End(_)) if left > 0 => return Err(wrong()),
-                Ok(Piece::End(sum)) => match part.and_then(|part| Ok((self.verify(&part, entry, sum)?, part))) {
+                Ok(Piece::End(sum)) => match part.and_then(|part| Ok((self.verify(&part, sum)?, part))) {
                     Ok((true, part)) => {
                         self.queue(id, part);
                         return Ok(true);

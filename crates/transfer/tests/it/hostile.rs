@@ -232,6 +232,22 @@ pub fn a_file_of_other_length_or_hash_gets_no_name() {
     assert_eq!((outcome.unwrap().failed.len(), found.len()), (1, 0), "{found:?}");
 }
 
+pub fn a_file_that_another_transfer_has_put_in_place_meanwhile_is_compared() {
+    for (text, said) in [("1234", "same"), ("4321", "failed")] {
+        let to = tempfile::tempdir().unwrap();
+        let outcome = sent_by(to.path(), ReceiveOptions::default(), |peer| {
+            peer.say_all([&*hello(1, 4), &entry(0, "a", "file", 4)].into_iter());
+            assert!(peer.hear().contains("want"));
+            std::fs::write(to.path().join("a"), text).unwrap();
+            peer.stream(b'F', 0, 0, b"1234", b"1234");
+            let answer = peer.hear();
+            assert!(answer.contains(said), "{text}: {answer}");
+        });
+        assert_eq!(outcome.unwrap().failed.len(), usize::from(said == "failed"));
+        assert_eq!(contents(to.path()).len(), 1, "no partial file stays");
+    }
+}
+
 /// Sends a list of one file of four bytes, and returns the lines of the receiver after it and after `said`.
 fn answers(to: &Path, hello: &str, options: ReceiveOptions, said: Option<&str>) -> Vec<String> {
     let mut heard = Vec::new();

@@ -35,6 +35,7 @@ shallop_testing::tests! {
         hostile::bounds::a_receiver_that_stalls_is_left,
         hostile::malformed_messages_are_refused,
         hostile::a_file_of_other_length_or_hash_gets_no_name,
+        hostile::a_file_that_another_transfer_has_put_in_place_meanwhile_is_compared,
         hostile::a_forbidden_stream_ends_the_session,
         hostile::digests_of_the_receivers_files_are_not_told,
         hostile::a_partial_file_belongs_to_the_sender_that_began_it,

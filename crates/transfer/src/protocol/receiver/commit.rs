@@ -3,7 +3,6 @@
 use super::Receiver;
 use crate::protocol::entry_states::lock;
 use crate::protocol::folder::PartWriter;
-use crate::protocol::manifest::Entry;
 use crate::protocol::message::Digest;
 use crate::protocol::progress::FileOutcome;
 use crate::protocol::reasons::different;
@@ -23,23 +22,28 @@ pub(super) struct CommitQueue {
 
 impl Receiver<'_> {
     /// Verifies the BLAKE3 of a file. Returns false if the receiver has the file already.
-    pub(super) fn verify(&self, part: &PartWriter, entry: &Entry, sum: Digest) -> io::Result<bool> {
+    pub(super) fn verify(&self, part: &PartWriter, sum: Digest) -> io::Result<bool> {
         let PartWriter { target, hasher, .. } = part;
         if hasher.finalize() != sum.0 {
             target.remove_part()?;
             return Err(io::Error::other("what came is not what was sent"));
         }
         if self.is_pushed
-            && let Some(mut there) = target.open_complete().inspect_err(|_| _ = target.remove_part())?
+            && let Some(is_same) = self.equals_complete(part).inspect_err(|_| _ = target.remove_part())?
+            && (is_same || !self.options.overwrite)
         {
-            let is_same =
-                there.metadata()?.len() == entry.size && self.hash(&mut there, entry.size)?.1.finalize() == sum.0;
-            if is_same || !self.options.overwrite {
-                target.remove_part()?;
-                return if is_same { Ok(false) } else { Err(different()) };
-            }
+            target.remove_part()?;
+            return if is_same { Ok(false) } else { Err(different()) };
         }
         Ok(true)
+    }
+
+    /// Whether the complete file has the bytes of the partial one; `None` if there is no complete file.
+    fn equals_complete(&self, part: &PartWriter) -> io::Result<Option<bool>> {
+        let Some(mut there) = part.target.open_complete()? else { return Ok(None) };
+        let size = part.file.metadata()?.len();
+        let has_size = there.metadata()?.len() == size;
+        Ok(Some(has_size && self.hash(&mut there, size)?.1.finalize() == part.hasher.finalize()))
     }
 
     /// Queues a verified file. [`commit`](Self::commit) answers it.
@@ -92,13 +96,15 @@ impl Receiver<'_> {
         let set_modes = || files.iter().try_for_each(|(_, part)| part.target.set_mode(&part.file, part.mode));
         // After an error each file is synced alone, which tells the file that has it.
         let is_synced = files.len() > 1 && set_modes().and_then(|()| self.folder.sync_all()).is_ok();
-        let place = |PartWriter { target, file, mode, .. }: &PartWriter| {
+        let place = |part: &PartWriter| {
+            let PartWriter { target, file, mode, .. } = part;
             let placed = if is_synced { target.rename(replace) } else { target.finish(file, *mode, replace) };
             match placed {
-                // Another sender was earlier.
+                // Another transfer was earlier, perhaps one of this sender before it was killed.
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
+                    let there = self.equals_complete(part);
                     target.remove_part()?;
-                    Err(different())
+                    if there? == Some(true) { Ok(FileOutcome::Skipped) } else { Err(different()) }
                 }
                 placed => placed.map(|()| FileOutcome::Moved),
             }
