@@ -198,8 +198,8 @@ impl EndpointState {
         }
     }
 
-    /// Makes room for a client whose address is validated: if there are [`MAX_CONNECTIONS`], the oldest one whose client
-    /// has not proved the code is forgotten. False if all have.
+    /// Makes room for a client whose address is validated: of [`MAX_CONNECTIONS`], the oldest one whose client has not
+    /// proved the code is forgotten. False if all have.
     fn make_room(&mut self, now: Instant) -> bool {
         if self.connections.len() < MAX_CONNECTIONS {
             return true;
