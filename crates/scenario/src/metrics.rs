@@ -65,6 +65,9 @@ mod tests {
         assert!(is_known("loss_by_place.left>right"));
         assert!(is_known("drops_by_place.left>right"));
         assert!(known("jain", true, &[&one]).contains(&"metered_loss".to_owned()));
+        let group = &one.plan.groups[0].name;
+        let of_group = known(&format!("groups.{group}.rtt.p9_s"), false, &[&one]);
+        assert!(of_group.contains(&format!("groups.{group}.rtt.p99_s")), "{of_group:?}");
         assert!(known("jaim", false, &[&one]).contains(&"fct.small.p99_s".to_owned()));
     }
 }

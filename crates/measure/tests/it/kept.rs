@@ -9,10 +9,10 @@ const DUMBBELL: &str = include_str!("scenarios/kept_dumbbell.toml");
 
 const LEAF_SPINE: &str = include_str!("scenarios/kept_leaf_spine.toml");
 
-fn outcome(network: &str, scheme: usize, connections: &str, group: &str) -> Outcome {
+fn outcome(network: &str, connections: &str, group: &str) -> Outcome {
     let text =
         format!("{network}\n[[group]]\nname = \"all\"\nsize = \"100KB\"\nconnections = \"{connections}\"\n{group}\n");
-    support::outcome(&study(&text).points[0].plan, scheme, 1)
+    support::outcome(&study(&text).points[0].plan, 0, 1)
 }
 
 fn times(outcome: &Outcome) -> Vec<f64> {
@@ -23,7 +23,7 @@ const ONE_BY_ONE: &str = "flows = 20\narrivals = { every = \"100ms\", at_once = 
 
 #[test]
 fn a_flow_goes_on_where_the_one_before_it_ended() {
-    let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, 0, which, ONE_BY_ONE)));
+    let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, which, ONE_BY_ONE)));
     assert_eq!(new[0].to_bits(), kept[0].to_bits(), "the first opens a connection in any case");
     // The handshake of a new connection takes 10 ms, and its first window takes three more round trips to become 69
     // segments; on a connection that is open and has the window for it, all of it leaves at once.
@@ -34,13 +34,13 @@ fn a_flow_goes_on_where_the_one_before_it_ended() {
 #[test]
 fn flows_at_once_have_a_connection_each_and_all_bytes_arrive() {
     let group = "flows = 30\narrivals = { every = \"200ms\", at_once = 3 }";
-    let kept = outcome(DUMBBELL, 0, "kept", group);
+    let kept = outcome(DUMBBELL, "kept", group);
     assert_eq!((kept.run.fct.all.as_ref().unwrap().count, kept.run.fct.all.as_ref().unwrap().unfinished), (30, 0));
     assert!((kept.run.goodput_bps * kept.run.duration_s / 8.0 - 3e6).abs() < 1.0);
     // The first three have a handshake.
     assert!(times(&kept)[..3].iter().all(|&time| time > 0.035));
     assert!(times(&kept)[9..].iter().all(|&time| time < 0.02));
-    let again = outcome(DUMBBELL, 0, "kept", group);
+    let again = outcome(DUMBBELL, "kept", group);
     assert_eq!(times(&kept), times(&again), "what is idle is taken in one order");
 }
 
@@ -48,18 +48,12 @@ fn flows_at_once_have_a_connection_each_and_all_bytes_arrive() {
 fn a_connection_keeps_its_way() {
     let ways = |connections| {
         let group = format!("from = [\"leaf0h0\"]\nto = [\"leaf1h0\"]\n{ONE_BY_ONE}");
-        let run = outcome(LEAF_SPINE, 0, connections, &group).run;
+        let run = outcome(LEAF_SPINE, connections, &group).run;
         run.utilization_by_place.iter().filter(|&(_, &busy)| busy > 0.0003).count()
     };
     let (new, kept) = (ways("new"), ways("kept"));
     // There: a leaf's port, a spine's and that to the host.
     assert!(kept <= 4 && new > kept + 2, "{kept} ports carry data where connections are kept, {new}");
-}
-
-#[test]
-fn a_transport_without_connections_does_as_before() {
-    let [new, kept] = ["new", "kept"].map(|which| times(&outcome(DUMBBELL, 1, which, ONE_BY_ONE)));
-    assert_eq!(new, kept);
 }
 
 #[test]
@@ -75,7 +69,7 @@ fn groups_may_share_connections() {
         times(&support::outcome(&study(&text).points[0].plan, 0, 1))[1]
     };
     // As between flows of one group: the second flow has no handshake, and the window of the first.
-    let one = outcome(DUMBBELL, 0, "kept", "flows = 2\narrivals = { every = \"100ms\", at_once = 1 }");
+    let one = outcome(DUMBBELL, "kept", "flows = 2\narrivals = { every = \"100ms\", at_once = 1 }");
     assert_eq!(second(&of("warm")).to_bits(), times(&one)[1].to_bits());
     assert!(second(kept) > 0.035 && times(&one)[1] < 0.03, "its own connection is new");
     let other = "connections = \"kept\"\ntransport = { transport = \"dctcp\" }";

@@ -2,27 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
-mod aeolus;
-mod asymmetric;
-mod both_ways;
+mod claims;
 mod clean;
 mod conservation;
 mod dynamic;
 mod experiments;
 mod flow_trace;
-mod gemini;
 mod golden;
 mod kept;
 mod limited;
 mod links;
-mod lockstep;
 mod marks;
 mod mixed;
 mod pools;
 mod replay;
 mod scheme_settings;
 mod series;
-mod shared;
 mod short_runs;
 mod support;
 mod tails;

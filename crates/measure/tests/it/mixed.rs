@@ -65,14 +65,6 @@ fn both_transports_finish_and_the_same_seed_gives_the_same_outcome() {
 }
 
 #[test]
-fn a_group_that_names_the_transport_of_the_scheme_changes_nothing_for_flashpass() {
-    let mut plan = beside("flashpass", "flashpass", Some(1_000_000));
-    let named = outcome(&plan, 5);
-    plan.groups[1].transport = None;
-    assert_eq!(named, outcome(&plan, 5));
-}
-
-#[test]
 fn weights_leave_credits_the_part_of_the_link_that_data_have_and_nothing_is_lost() {
     let shared = outcome(&beside("flashpass", "cubic", None), 1).run;
     assert!(shared.groups[0].loss_rate > 0.0, "{:?}", shared.groups);

@@ -67,12 +67,3 @@ fn parallel_links_have_a_name_each() {
         assert!(series.places.contains(&format!("{} data", link.place)), "{:?}", series.places);
     }
 }
-
-#[test]
-fn the_capacity_of_a_link_follows_its_changes() {
-    let Outcome { run, .. } = outcome(include_str!("scenarios/faster_link.toml"));
-    // Full all the time: 100 Mb/s for half of the run, then 300 Mb/s.
-    let used = run.utilization_by_place["A>B"];
-    assert!((0.99..=1.0).contains(&used), "{used}");
-    assert!((195e6..=200e6).contains(&run.wire_bps), "{}", run.wire_bps);
-}

@@ -73,18 +73,3 @@ fn the_load_phase_does_not_wait_for_stragglers() {
     let endless = "[[group]]\nname = \"all\"\nflows = 4\nstart = \"0s..10ms\"\n";
     assert_eq!(outcome("100ms", "", endless).run.load_throughput_bps, None);
 }
-
-#[test]
-fn no_queue_is_longer_than_its_limit() {
-    let endless = "[[group]]\nname = \"all\"\nflows = 4\n";
-    for (buffer, limit) in [("buffer = \"20KB\"", 20_000), ("buffer = \"10pkt\"", 15_380)] {
-        let keys = format!("switch = {{ default = {{ {buffer} }} }}");
-        let run = outcome("300ms", &keys, endless).run;
-        assert_eq!(run.queue_limit_bytes, Some(limit), "{buffer}");
-        assert!(run.max_queue_bytes <= limit && run.max_queue_bytes > 0, "{buffer}");
-    }
-    let pooled = "switch = { default = { shared = { size = \"50KB\" } } }";
-    let run = outcome("300ms", pooled, endless).run;
-    assert_eq!(run.queue_limit_bytes, Some(50_000));
-    assert!(run.max_queue_bytes <= 50_000);
-}

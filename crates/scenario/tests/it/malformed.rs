@@ -95,7 +95,7 @@ fn limits_that_nothing_keeps_are_refused_where_they_are_written() {
 
 #[test]
 fn what_is_wrong_with_a_proxy_is_said_at_its_place() {
-    check(include_str!("../../../measure/tests/it/scenarios/campus.toml"), "proxies");
+    check(include_str!("../../../measure/tests/it/claims/a_proxy_of_clean_spares_packets_and_time.toml"), "proxies");
 }
 
 #[test]
