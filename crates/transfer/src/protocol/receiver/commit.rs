@@ -104,7 +104,7 @@ impl Receiver<'_> {
                 Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
                     let there = self.equals_complete(part);
                     target.remove_part()?;
-                    if there? == Some(true) { Ok(FileOutcome::Skipped) } else { Err(different()) }
+                    if there? == Some(true) { Ok(FileOutcome::Moved) } else { Err(different()) }
                 }
                 placed => placed.map(|()| FileOutcome::Moved),
             }
