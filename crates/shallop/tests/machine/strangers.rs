@@ -8,6 +8,7 @@ use shallop_core::{BitsPerSec, Seed};
 use shallop_quic::{Config, Endpoint, QuicError, Tls, code::Code, identity::SERVER_NAME};
 use shallop_testing::Outcome;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{fs, fs::File, thread::scope, thread::sleep};
@@ -62,7 +63,16 @@ fn forge(bytes: &mut [u8; 1_200], number: u32, mut random: impl FnMut() -> u64) 
     }
 }
 
+/// Gives this thread and those that it starts the lowest priority: strangers have processors of their own.
+fn yield_to_others() {
+    let thread = fs::read_link("/proc/thread-self").unwrap();
+    let number = thread.file_name().unwrap();
+    let done = Command::new("renice").args(["-n", "19", "-p"]).arg(number).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
 fn send_datagrams(from: Ipv4Addr, to: SocketAddr, begun: Instant) {
+    yield_to_others();
     let socket = UdpSocket::bind((from, 0)).unwrap();
     let mut random = Seed::new(u64::from(from.to_bits())).stream("stranger", 0);
     let (mut bytes, count) = ([0; 1_200], DATAGRAMS / u32::from(ADDRESSES));
@@ -77,12 +87,15 @@ fn send_datagrams(from: Ipv4Addr, to: SocketAddr, begun: Instant) {
 
 /// Completes handshakes and gives a wrong code. Returns how many were answered by a refusal of the code.
 fn shake_hands(from: Ipv4Addr, to: SocketAddr, begun: Instant) -> u32 {
+    yield_to_others();
     let config = Config { credits: false, ..Config::new(BitsPerSec::gbps(1)) };
     let tls = Tls::client_with(Code::make().unwrap());
     let endpoint = Endpoint::bind((from, 0).into(), config, tls).unwrap();
     let (mut refused, count) = (0, HANDSHAKES / u32::from(ADDRESSES));
+    // Each address begins its handshakes at times of its own.
+    let offset = ATTACK / HANDSHAKES * u32::from(from.octets()[3]);
     for number in 0..count {
-        sleep((ATTACK * number / count).saturating_sub(begun.elapsed()));
+        sleep((ATTACK * number / count + offset).saturating_sub(begun.elapsed()));
         let connected = block_on(endpoint.connect(to, SERVER_NAME));
         refused += u32::from(matches!(connected, Err(QuicError::WrongCode)));
     }
@@ -129,10 +142,11 @@ pub fn strangers_slow_no_transfer_and_take_no_memory_thread_or_line() -> Outcome
     eprintln!("processor time: strangers {strangers:.1} s, receiver {receiving:.1} s, sender {sending:.1} s");
     eprintln!("rate {before:.1} Mb/s before, {during:.1} Mb/s during; memory of the receiver {grown} KiB more");
     assert!(took < ATTACK + Duration::from_secs(5) && refused >= HANDSHAKES * 99 / 100, "the strangers were slow");
-    assert!(before > 150.0 && during >= 0.9 * before);
-    assert!(grown <= MEMORY);
     assert_eq!(sender.end(Duration::from_secs(60)).0, Some(0));
+    let sent = std::io::read_to_string(sender.0.stdout.take().unwrap()).unwrap();
     let (report, said) = receiver.report(0);
+    assert!(before > 150.0 && during >= 0.9 * before, "{sent}\n{report}");
+    assert!(grown <= MEMORY);
     assert_eq!((report["on_credits"].as_bool(), said.as_str()), (Some(true), ""));
     Ok(())
 }
