@@ -6,7 +6,7 @@ use crate::support::transfer::{Place, Process};
 use pollster::block_on;
 use shallop_core::{BitsPerSec, Seed};
 use shallop_quic::{Config, Endpoint, QuicError, Tls, code::Code, identity::SERVER_NAME};
-use shallop_testing::Outcome;
+use shallop_testing::{Outcome, programs};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -103,6 +103,7 @@ fn shake_hands(from: Ipv4Addr, to: SocketAddr, begun: Instant) -> u32 {
 }
 
 pub fn strangers_slow_no_transfer_and_take_no_memory_thread_or_line() -> Outcome {
+    programs(&["renice"])?;
     let place = Place::new();
     File::create(place.path("large")).unwrap().set_len(FILE).unwrap();
     let receiver = place.receiver(&[]);
