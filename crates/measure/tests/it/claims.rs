@@ -89,6 +89,7 @@ scenarios! {
     directions_of_a_link_have_rates_delays_losses_and_changes_of_their_own,
     #[ignore = "long: ten runs of twenty flows at 10 Gb/s"]
     equal_flows_that_start_together_share_by_default,
+    expresspass_shares_a_link_fairly_and_queues_under_four_frames,
     figures_of_a_group_can_be_claimed_by_their_path,
     flows_that_find_the_link_idle_end_a_round_trip_sooner_with_aeolus,
     forty_flows_of_gemini_keep_a_queue_that_marks_above_50_packets_filled_as_one_half_does_not,
@@ -97,6 +98,7 @@ scenarios! {
     newcomers_with_aeolus_cost_flows_with_credits_neither_packets_nor_room,
     no_queue_is_longer_than_its_limit,
     over_provision_and_selective_drop_are_chosen_apart,
+    paced_credits_cause_a_data_queue_if_round_trip_times_differ,
     payload_leaves_at_the_highest_pacing_rate_on_every_stack_and_fills_no_queue,
     pie_keeps_the_delay_of_many_flows_at_its_target,
     pools_hold_mark_and_drop_what_their_rules_say,

@@ -9,10 +9,8 @@ use shallop_switch::{Limit, Meter, PortBuffer, PortConfig, QueueConfig};
 use shallop_topology::builder::NetworkBuilder;
 use shallop_topology::{Dumbbell, Fabric, Graph, Largest, NicMode, Paths, SenderDelay, SwitchNames};
 
-pub const FRAME: u64 = 1538;
+const FRAME: u64 = 1538;
 const CREDIT: u64 = 84;
-/// Queue of data, acknowledgements and control packets; credits have queue 0.
-pub const DATA_QUEUE: u8 = 1;
 
 /// A dumbbell with these rates of the bottleneck and of the links to hosts, and numbers of senders and of receivers.
 pub fn dumbbell(
