@@ -8,7 +8,6 @@ mod flashpass;
 mod flashpass_aeolus;
 mod flashpass_random;
 mod flow_state;
-mod pair;
 mod support;
 mod tcp_bbr;
 mod tcp_copa;

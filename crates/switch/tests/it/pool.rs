@@ -21,65 +21,6 @@ fn buffer(index: u32, alpha: f64, private: Bytes) -> PortBuffer {
     PortBuffer::pooled(PoolMember { pool: 0, index }, vec![None], &[PoolQuota { alpha, limit: None, private }])
 }
 
-/// Keeps a queue of one port for each alpha saturated. Returns the bytes that each holds in the end, and the pool.
-fn saturate(alphas: &[f64], private: Bytes) -> (Vec<Bytes>, Pool) {
-    let mut pool = pool(SIZE, BYTE, alphas.len());
-    let mut buffers: Vec<PortBuffer> = (0..).zip(alphas).map(|(place, &alpha)| buffer(place, alpha, private)).collect();
-    let mut held = vec![QueueLength::default(); alphas.len()];
-    for _ in 0..20_000 {
-        for (buffer, held) in buffers.iter_mut().zip(&mut held) {
-            let mut memory = PooledBuffer { buffer, pool: &mut pool };
-            if held.packets > 0 {
-                memory.release(Time::ZERO, 0, *held, PACKET);
-                *held = held.without(PACKET);
-            }
-            for _ in 0..2 {
-                if memory.store(Time::ZERO, 0, *held, PACKET).is_ok() {
-                    *held = held.with(PACKET);
-                }
-            }
-        }
-    }
-    (held.into_iter().map(|held| held.bytes).collect(), pool)
-}
-
-#[test]
-fn saturated_queues_hold_alpha_over_one_plus_n_alpha_of_the_pool() {
-    for alpha in [0.125, 0.5, 1.0, 2.0, 8.0] {
-        for count in [1, 2, 4] {
-            let (held, pool) = saturate(&vec![alpha; count], Bytes::ZERO);
-            let part = alpha / (1.0 + alpha * count as f64) * SIZE.get() as f64;
-            for held in &held {
-                let off = (held.get() as f64 - part).abs();
-                assert!(off <= 2.0 * PACKET.get() as f64, "{alpha}, {count}: {held}, expected {part}");
-            }
-            assert_eq!(pool.held(), held.iter().fold(Bytes::ZERO, |sum, held| sum + *held));
-        }
-    }
-}
-
-#[test]
-fn queues_with_different_alphas_share_in_proportion_to_alpha() {
-    let alphas = [0.5, 1.0, 2.0];
-    let (held, _) = saturate(&alphas, Bytes::ZERO);
-    for (alpha, held) in alphas.iter().zip(held) {
-        let part = alpha / (1.0 + alphas.iter().sum::<f64>()) * SIZE.get() as f64;
-        assert!((held.get() as f64 - part).abs() <= 200.0, "{alpha}: {held}, expected {part}");
-    }
-}
-
-#[test]
-fn private_bytes_are_used_first_and_do_not_count_as_used() {
-    let private = Bytes::new(50_000);
-    let (with, pool) = saturate(&[1.0, 1.0], private);
-    let (without, _) = saturate(&[1.0, 1.0], Bytes::ZERO);
-    for (with, without) in with.iter().zip(&without) {
-        let off = with.get().abs_diff((*without + private).get());
-        assert!(off <= PACKET.get(), "{with} with, {without} without");
-    }
-    assert_eq!(pool.held() + private + private, with[0] + with[1]);
-}
-
 /// Stores packets until one is refused. Returns the bytes that the queue holds.
 fn fill(buffer: &mut PortBuffer, pool: &mut Pool, queue: usize) -> Bytes {
     let (mut memory, mut held) = (PooledBuffer { buffer, pool }, QueueLength::default());
@@ -87,14 +28,6 @@ fn fill(buffer: &mut PortBuffer, pool: &mut Pool, queue: usize) -> Bytes {
         held = held.with(PACKET);
     }
     held.bytes
-}
-
-#[test]
-fn with_alpha_one_a_second_queue_gets_half_of_the_free_bytes() {
-    let mut pool = pool(SIZE, BYTE, 2);
-    let mut fill = |place| fill(&mut buffer(place, 1.0, Bytes::ZERO), &mut pool, 0);
-    assert_eq!((fill(0), fill(1)), (Bytes::new(500_000), Bytes::new(250_000)));
-    assert_eq!((pool.held(), pool.occupancy().max()), (Bytes::new(750_000), Bytes::new(750_000)));
 }
 
 #[test]
@@ -114,21 +47,6 @@ fn departures_release_memory_and_queues_with_their_own_limit_use_none() {
     assert_eq!(memory.pool.held(), Bytes::ZERO);
     let taken = buffer.store(Time::ZERO, 1, none, PACKET);
     assert!(taken.is_err(), "the port has no memory without the pool");
-}
-
-#[test]
-fn a_packet_occupies_whole_cells() {
-    // Trident and Tomahawk: a credit of 84 B takes one cell of 208 B, a frame of 1538 B takes eight.
-    for (size, cells) in [(84, 1), (208, 1), (209, 2), (1538, 8), (9038, 44)] {
-        let mut pool = pool(SIZE, Bytes::new(208), 1);
-        let mut buffer = buffer(0, 1.0, Bytes::ZERO);
-        let mut memory = PooledBuffer { buffer: &mut buffer, pool: &mut pool };
-        let size = Bytes::new(size);
-        assert!(memory.store(Time::ZERO, 0, QueueLength::default(), size).is_ok());
-        assert_eq!(memory.pool.held(), Bytes::new(208 * cells), "{size}");
-        memory.release(Time::ZERO, 0, QueueLength::default().with(size), size);
-        assert_eq!(memory.pool.held(), Bytes::ZERO);
-    }
 }
 
 #[test]
