@@ -48,14 +48,6 @@ fn folders_and_scenarios_are_compared_seed_by_seed() {
 }
 
 #[test]
-fn two_schemes_of_one_folder_are_compared() {
-    let folder = folder();
-    folder.done(&["run", "scenario.toml", "--out", "a"]);
-    let found = folder.json(&["compare", "a", "--scheme", "cubic", "--with", "newreno", "--json"]);
-    assert_eq!((&found["pairs"][0]["a"], &found["pairs"][0]["b"]), (&"cubic".into(), &"newreno".into()));
-}
-
-#[test]
 fn two_points_of_a_sweep_are_compared() {
     let folder = folder();
     let vary = "switch.default.buffer=20KB,200KB";
@@ -69,26 +61,4 @@ fn two_points_of_a_sweep_are_compared() {
     assert_eq!(found["pairs"], alone["pairs"], "as if each point were a scenario of its own");
     let printed = text(&folder.shallop(&compare).stdout);
     assert!(printed.starts_with("A: a at buffer=20KB\nB: a at buffer=200KB\n"), "{printed}");
-}
-
-#[test]
-fn results_without_common_runs_are_not_compared() {
-    let folder = folder();
-    folder.done(&["run", "scenario.toml", "--out", "a"]);
-    folder.done(&["run", "scenario.toml", "--set", "seeds=[7,8]", "--out", "b"]);
-    let other = scenario().replace("newreno", "copa").replace("\"cubic\"", "\"bbr\"");
-    fs::write(folder.path("other.toml"), other).unwrap();
-    folder.done(&["run", "other.toml", "--out", "c"]);
-    for (arguments, words) in [
-        (&["a", "b"][..], &["no two runs have the same point and seed", "7, 8"][..]),
-        (&["a", "c"], &["no scheme is in both", "cubic, newreno", "bbr, copa"]),
-        (&["a", "--scheme", "cubic", "--with", "copa"], &["no scheme \"copa\"", "newreno"]),
-        (&["a"], &["<B>"]),
-        (&["a", "b", "--scheme", "cubic"], &["--with"]),
-        (&["a", "--points", "buffer=1KB", "buffer=2KB"], &["no point \"buffer=1KB\"", "one point only"]),
-        (&["a", "."], &["holds no summary.json"]),
-        (&["a", "nothing.toml"], &["nothing.toml", "could not read"]),
-    ] {
-        folder.refused(&[&["compare"], arguments].concat(), words);
-    }
 }

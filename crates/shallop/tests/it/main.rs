@@ -14,11 +14,11 @@ mod generated_pages;
 #[cfg(unix)]
 mod hostile;
 mod messages;
-mod new;
 mod pages;
 #[cfg(target_os = "linux")]
 mod ping;
 mod report;
+mod sessions;
 mod sweep;
 #[cfg(unix)]
 mod terminal;

@@ -96,28 +96,6 @@ fn a_sweep_has_figures_over_the_swept_key() {
     );
 }
 
-#[test]
-fn several_experiments_have_an_index_page() {
-    let folder = with_claim();
-    folder.done(&["run", "scenario.toml", "--out", "all/one"]);
-    folder.done(&["run", "scenario.toml", "--out", "all/two words"]);
-    folder.done(&["report", "all"]);
-    let page = fs::read_to_string(folder.path("all/report.html")).unwrap();
-    assert!(page.contains("href=\"one/report.html\"") && page.contains("href=\"two%20words/report.html\""), "{page}");
-    assert!(page.contains("1 claim: 1 holds") && page.contains("&lt;b&gt;"), "{page}");
-}
-
-#[test]
-fn a_folder_without_results_is_refused_with_advice() {
-    let folder = with_claim();
-    folder.refused(&["report", "."], &["summary.json", "--out"]);
-    folder.done(&["run", "scenario.toml", "--out", "a"]);
-    fs::write(folder.path("a/summary.json"), "{}").unwrap();
-    folder.refused(&["report", "a"], &["not a summary of shallop"]);
-    fs::remove_file(folder.path("a/summary.json")).unwrap();
-    folder.refused(&["report", "a", "--json"], &["summary.json"]);
-}
-
 /// Results in a folder `out`, of which these runs, by scheme and seed, are made void, with the means that are left.
 fn make_void(folder: &Folder, is_void: impl Fn(&str, u64) -> bool) {
     let mut summary = folder.summary("out");

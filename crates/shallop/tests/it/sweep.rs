@@ -96,34 +96,6 @@ fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
 }
 
 #[test]
-fn a_sweep_is_printed_with_its_intervals() {
-    let folder = Folder::with(scenario());
-    let output = folder.shallop(&[&VARY[..], &["--seeds", "3"]].concat());
-    let printed = text(&output.stdout);
-    let (results, worst) = printed.split_once("The worst port at each point").unwrap();
-    for table in [results, worst] {
-        assert_eq!(table.matches("switch.default.buffer=").count(), 4, "{printed}");
-    }
-    assert_eq!(worst.matches("left>r0").count(), 4, "{printed}");
-    assert!(printed.lines().nth(2).unwrap().starts_with("cubic: goodput was"), "{printed}");
-    assert!(printed.contains("(a to b) the 95 % interval"), "{printed}");
-    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
-    // Five figures with unbroken intervals are wider than 120 columns.
-    assert!(printed.lines().all(|line| line.chars().count() <= 130), "{printed}");
-    let one = text(&folder.shallop(&VARY).stdout);
-    assert!(!one.contains('±'), "one seed has no interval, nor a legend of it: {one}");
-    let run = folder.shallop(&["run", "scenario.toml", "--set", "seeds=[1,2,3]"]);
-    assert!(text(&run.stdout).contains(" ± ") && !text(&run.stdout).contains("least"));
-    let run = folder.shallop(&["run", "scenario.toml", "--set", "seeds=[1,2,3]", "--details"]);
-    for row in ["cubic: mean", "  95 % from", "  95 % to", "  least", "  most"] {
-        assert!(text(&run.stdout).lines().any(|line| line.starts_with(row)), "{row}");
-    }
-    let two = text(&folder.shallop(&[&VARY[..], &["--seeds", "2"]].concat()).stdout);
-    assert!(two.contains("[a, b] least and most of two seeds"), "{two}");
-    assert!(!two.contains('±'), "two seeds have no interval, nor a legend of it: {two}");
-}
-
-#[test]
 fn run_takes_schemes_and_seeds_and_spares_the_results_of_a_sweep() {
     let folder = Folder::with(dumbbell(
         "title = \"t\"\nseed = 3\nduration = \"10ms\"\nsample = \"1ms\"\nstack = \"ns2\"",
@@ -158,29 +130,6 @@ fn run_takes_schemes_and_seeds_and_spares_the_results_of_a_sweep() {
     assert_eq!(fs::read(folder.path("c/summary.json")).unwrap(), before);
     folder.done(&["run", "scenario.toml", "--out", "a"]);
     assert_eq!(made("a").len(), 3, "results of a run are replaced");
-}
-
-#[test]
-fn a_sweep_prints_groups_of_flows_as_a_run_does() {
-    let one = scenario();
-    let group = one[one.find("[[group]]").unwrap()..].replace("name = \"", "name = \"other ");
-    let folder = Folder::with(format!("{one}\n{group}"));
-    for arguments in [&["run", "scenario.toml"][..], &VARY] {
-        let printed = text(&folder.shallop(arguments).stdout);
-        assert!(printed.contains("Groups of flows"), "{printed}");
-    }
-}
-
-#[test]
-fn a_sweep_reports_unfinished_flows_and_marks_lower_bounds() {
-    let group = "flows = 41\nsize = \"400KB\"\n";
-    let folder = Folder::with(scenario().replace("sender_delay = \"0ms..2ms\"\n", "") + group);
-    let printed = text(&folder.shallop(&[&VARY[..], &["--seeds", "2"]].concat()).stdout);
-    assert!(printed.contains("open") && printed.contains(" of 82"), "{printed}");
-    assert!(printed.contains("≥ a lower bound") && printed.contains("* a percentile"), "{printed}");
-    let done = scenario().replace("\"30ms\"", "\"30s\"") + "flows = 4\nsize = \"4KB\"\n";
-    let done = text(&Folder::with(done).shallop(&VARY).stdout);
-    assert!(!done.contains("≥") && !done.contains(" of 4"), "{done}");
 }
 
 #[test]

@@ -72,30 +72,6 @@ fn control_characters_in_names_are_escaped_in_every_output() {
 }
 
 #[test]
-fn a_page_that_shallop_did_not_make_is_not_overwritten() {
-    let folder = Folder::with(SCENARIO);
-    let page = folder.path("out/report.html");
-    fs::create_dir(folder.path("out")).unwrap();
-    fs::write(&page, "<!DOCTYPE html><title>Our quarterly report</title>").unwrap();
-    for arguments in [
-        &["run", "scenario.toml", "--out", "out"][..],
-        &["sweep", "scenario.toml", "--out", "out"],
-        &["reproduce", "ae-table2", "--quick", "--out", "out"],
-    ] {
-        folder.refused(arguments, &["was not made by shallop"]);
-    }
-    assert!(fs::read_to_string(&page).unwrap().contains("quarterly"));
-    fs::write(&page, "").unwrap();
-    folder.refused(&["run", "scenario.toml", "--out", "out"], &[]);
-    fs::remove_file(&page).unwrap();
-    folder.done(&["run", "scenario.toml", "--out", "out"]);
-    folder.done(&["run", "scenario.toml", "--out", "out"]);
-    fs::write(&page, "<title>theirs</title>").unwrap();
-    folder.refused(&["report", "out"], &[]);
-    assert_eq!(fs::read_to_string(&page).unwrap(), "<title>theirs</title>");
-}
-
-#[test]
 fn a_second_writer_of_a_folder_is_refused_until_the_first_is_gone() {
     let folder = Folder::with(SCENARIO);
     let endless = ["run", "scenario.toml", "--out", "out", "--jobs", "1", "--set", "group.all.size=1TB"];
