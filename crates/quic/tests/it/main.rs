@@ -98,10 +98,8 @@ shallop_testing::tests! {
         // These need a processor for seconds, so they run after those that measure time.
         hostile::a_million_spoilt_packets_are_refused,
         hostile::any_stamps_are_taken_by_neither_end_twice,
-        vectors::every_row_is_what_this_crate_writes,
-        vectors::every_message_is_what_this_crate_writes,
-        vectors::every_message_is_read_as_what_it_says,
-        vectors::every_row_is_read_as_what_it_says,
+        vectors::every_message_is_read_and_written_as_its_row_says,
+        vectors::every_packet_is_read_and_written_as_its_row_says,
         vectors::the_page_shows_rows,
     ]
     children: [memory::measures_connections_at_rest]
