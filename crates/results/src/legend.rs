@@ -86,19 +86,4 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(legend([&Grid::new("scheme, open", [], 1)]).matches("open: ").count(), 1);
     }
-
-    #[test]
-    fn the_longest_queue_has_a_port() {
-        let run = |scheme: &str, bytes: u64, place: &str| Run {
-            scheme: scheme.to_owned(),
-            max_queue_bytes: bytes,
-            max_queue_place: Some(place.to_owned()),
-            ..Run::default()
-        };
-        let (one, two, other) = (run("a", 10, "x>y"), run("a", 20, "y>z"), run("b", 5, "x>y"));
-        let line = longest_queues(&[(0, &one), (0, &two), (0, &other)]);
-        assert_eq!(line, "Longest queue: a at y>z, b at x>y.");
-        assert_eq!(longest_queues(&[(0, &one), (0, &other)]), "Longest queue: at x>y.");
-        assert_eq!(longest_queues(&[(0, &Run::default())]), "");
-    }
 }

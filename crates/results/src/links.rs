@@ -205,29 +205,6 @@ mod tests {
         Point { name: String::new(), set: BTreeMap::new(), schemes: vec!["cubic".into()] }
     }
 
-    #[test]
-    fn links_are_means_over_seeds_the_most_used_first_and_the_rest_is_counted() {
-        let names: Vec<String> = (0..9).map(|number| format!("a{number}>b")).collect();
-        let links: Vec<(&str, f64, u64)> =
-            names.iter().enumerate().map(|(n, name)| (&**name, 0.1 * n as f64, 1_000)).collect();
-        let (one, mut two) = (run("cubic", &links), run("cubic", &[("a0>b", 1.0, 5_000)]));
-        two.left_out.insert("links".to_owned(), 3);
-        let (grid, note) = table(&[point()], &[(0, &one), (0, &two)], 2);
-        let shown: Vec<&str> = grid.rows.iter().map(|row| row[1].as_str()).collect();
-        assert_eq!(shown, ["a0>b", "a8>b"], "0.5 and 0.4 on average");
-        assert_eq!(grid.rows[0][2..], ["10", "-", "50.0", "0.000", "0", "5.0"].map(str::to_owned));
-        assert_eq!(note, "10 rows more are not shown; `links` of summary.json has them.");
-    }
-
-    #[test]
-    fn a_network_of_few_links_has_no_table() {
-        let one = run("cubic", &[("a>b", 0.5, 0), ("b>a", 0.1, 0)]);
-        let (grid, note) = table(&[point()], &[(0, &one)], 20);
-        assert!(grid.rows.is_empty() && note.is_empty());
-        let (grid, note) = worst(&[point()], &[(0, &one)]);
-        assert!(grid.rows.is_empty() && note.is_empty());
-    }
-
     fn link(utilization: f64, loss_rate: f64, marks: f64) -> LinkMeans {
         LinkMeans { utilization, loss_rate, marks, ..LinkMeans::default() }
     }
@@ -257,18 +234,6 @@ mod tests {
             run
         });
         (points, runs.collect())
-    }
-
-    #[test]
-    fn a_sweep_has_the_worst_port_of_each_point() {
-        let (points, runs) = swept(3);
-        let placed: Vec<(usize, &Run)> = runs.iter().enumerate().collect();
-        let (title, (grid, note)) = printed(&points, &placed, true);
-        assert_eq!((title, note.as_str()), ("The worst port at each point", ""));
-        assert_eq!(grid.rows.len(), 3);
-        assert_eq!(grid.rows[0][..3], ["load=0", "cubic", "a0>b"].map(str::to_owned));
-        let last = ["load=2", "cubic", "a3>b", "20.0", "0.200", "0", "1.0"].map(str::to_owned);
-        assert_eq!(grid.rows[2], last);
     }
 
     #[test]

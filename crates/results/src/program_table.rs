@@ -34,26 +34,3 @@ fn cells(program: &ProgramOfRun) -> [String; 6] {
         if files.is_empty() { NOTHING.to_owned() } else { files.clone() },
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_that_ran_to_the_end_has_no_status() {
-        let program = |ended_s, status| ProgramOfRun {
-            group: "server".to_owned(),
-            host: "r0".to_owned(),
-            command: vec!["iperf3".to_owned(), "-s".to_owned()],
-            ended_s,
-            status,
-            files: String::new(),
-        };
-        let programs_of_run = vec![program(None, None), program(Some(1.25), Some(3))];
-        let run = Run { scheme: "cubic".to_owned(), programs: programs_of_run, ..Run::default() };
-        let (grid, note) = programs(&[Point::default()], &[(0, &run)]);
-        assert_eq!(grid.rows[0][4..7], ["iperf3", "at the end", NOTHING]);
-        assert_eq!(grid.rows[1][4..7], ["iperf3", "1.250", "3"]);
-        assert_eq!(note, "");
-    }
-}

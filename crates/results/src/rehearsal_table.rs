@@ -75,31 +75,3 @@ fn lateness(run: &Run, of: &RehearsalOfRun) -> [String; 6] {
         verdict(of).to_owned(),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_rehearsals_have_a_row_and_a_late_one_is_void() {
-        let rehearsal = |void: &[&str]| RehearsalOfRun {
-            lateness_p99_s: 90e-6,
-            void: void.iter().map(|why| (*why).to_owned()).collect(),
-            ..RehearsalOfRun::default()
-        };
-        let run = |of| Run {
-            scheme: "cubic".to_owned(),
-            seed: 3,
-            duration_s: 1.0,
-            goodput_bps: 415e6,
-            rehearsal: of,
-            ..Run::default()
-        };
-        let runs = [run(None), run(Some(rehearsal(&[]))), run(Some(rehearsal(&["late"])))];
-        let runs: Vec<(usize, &Run)> = runs.iter().map(|run| (0, run)).collect();
-        let (grid, _) = rehearsals(&[Point::default()], &runs);
-        let last: Vec<&str> = grid.rows.iter().map(|row| row[10].as_str()).collect();
-        assert_eq!((last, grid.rows[0][6].as_str()), (vec!["counts", "VOID"], "90"));
-        assert_eq!(grid.rows[1][2], "415", "figures of a void run are shown");
-    }
-}
