@@ -312,6 +312,3 @@ fn signed_percent(part: f64) -> String {
     let text = format!("{:+.1}", part * 100.0);
     if text.ends_with("0.0") && text.len() == 4 { "0.0".to_owned() } else { text }
 }
-
-#[cfg(test)]
-mod tests;
