@@ -106,41 +106,22 @@ fn refused(lines: &[String]) -> TransferError {
     outcome.unwrap_err()
 }
 
-pub fn lists_that_break_a_rule_are_refused() {
-    let one = |path: &str| vec![hello(1, 1), entry(0, path, "file", 1)];
-    let two = |a: &str, b: &str| vec![hello(2, 2), entry(0, a, "file", 1), entry(1, b, "file", 1)];
-    let lists = [
-        one("../a"),
-        one("a/../../b"),
-        one("/etc/a"),
-        one(""),
-        one("a//b"),
-        one("."),
-        one("a\0b"),
-        one("a.shallop-part"),
-        one(&"a".repeat(256)),
-        one(&"a/".repeat(3000)),
-        two("a", "a"),
-        two("a", "a/b"),
-        two("a/b", "a"),
-        vec![hello(2, 2), entry(0, "a", "file", 1), entry(0, "b", "file", 1)],
-        vec![hello(1, 1), entry(1, "a", "file", 1)],
-        vec![hello(1, 2), entry(0, "a", "file", 1)],
-        vec![hello(1, 1), entry(0, "a", "folder", 1)],
-        vec![hello(1, 1), entry(0, "a", "file", 1).replace("420", "2541")],
-        vec![hello(2, 0), entry(0, "a", "file", u64::MAX), entry(1, "b", "file", 1)],
-        vec![hello(1, u64::MAX), entry(0, "a", "file", u64::MAX)],
-        vec![hello(1, 1 << 63), entry(0, "a", "file", 1 << 63)],
-        vec![hello(1, (1 << 62) + 1), entry(0, "a", "file", (1 << 62) + 1)],
-        vec![hello(2, 1), entry(0, "a", "file", 1), r#"{"say":"end"}"#.to_owned()],
-        vec![hello(1, 70_000).replace("false", "true"), entry(0, "a", "file", 70_000)],
-        vec![hello(1_000_001, 0)],
-        vec![hello(u32::MAX as usize, 0)],
-    ];
+/// Checks that what `refused.txt` has of this kind, and these lists, are refused with an error of this kind.
+fn all_refused(kind: &str, more: &[Vec<String>], is_right: fn(&TransferError) -> bool) {
+    let paragraphs = include_str!("hostile/refused.txt").split("\n\n").map(str::lines);
+    let lists = paragraphs.filter_map(|mut lines| (lines.next()? == kind).then(|| lines.map(str::to_owned).collect()));
+    let lists: Vec<Vec<String>> = lists.chain(more.iter().cloned()).collect();
+    assert!(lists.len() >= 10, "{}", lists.len());
     for lines in lists {
         let why = refused(&lines);
-        assert!(matches!(why, TransferError::Manifest(_)), "{why}: {lines:?}");
+        assert!(is_right(&why), "{why}: {lines:?}");
     }
+}
+
+pub fn lists_that_break_a_rule_are_refused() {
+    let long = ["a".repeat(256), "a/".repeat(3000)];
+    let long = long.map(|path| vec![hello(1, 1), entry(0, &path, "file", 1)]);
+    all_refused("manifest", &long, |why| matches!(why, TransferError::Manifest(_)));
 }
 
 pub fn a_hidden_file_that_was_refused_is_not_written() {
@@ -175,22 +156,8 @@ pub fn a_sender_whose_list_does_not_end_is_closed() {
 }
 
 pub fn malformed_messages_are_refused() {
-    let lists = [
-        vec!["GET / HTTP/1.1".to_owned()],
-        vec![r#"{"say":"end"}"#.to_owned()],
-        vec![hello(0, 0).replace("files-3", "files-2")],
-        vec![hello(0, 0).replace("\"token\":\"0", "\"token\":\"")],
-        vec![hello(1, 1), entry(0, "a", "device", 1)],
-        vec![hello(1, 1), r#"{"say":"entry","id":0,"path":"\ud800","kind":"file","size":1,"mode":420}"#.to_owned()],
-        vec![hello(1, 1), entry(0, "a", "file", 1).replace("\"size\":1", "\"size\":-1")],
-        vec![hello(1, 1), entry(0, "a", "file", 1).replace("420", "65536")],
-        vec!["[".repeat(20_000)],
-        vec!["x".repeat(100_000)],
-    ];
-    for lines in lists {
-        let why = refused(&lines);
-        assert!(matches!(why, TransferError::Protocol(_)), "{why}: {lines:?}");
-    }
+    let long = [vec!["[".repeat(20_000)], vec!["x".repeat(100_000)]];
+    all_refused("protocol", &long, |why| matches!(why, TransferError::Protocol(_)));
 }
 
 /// Offers one file of four bytes; returns the outcome and the files of the folder.
