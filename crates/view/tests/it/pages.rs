@@ -9,31 +9,17 @@ use shallop_view::colours::colour;
 use shallop_view::{Figure, FigureData, IndexEntry, Page, PageTable, PlotFlow, PlotSample, figures, page};
 use std::{collections::BTreeSet, fmt::Write as _};
 
-/// A summary of two schemes at one point, two seeds, with everything a figure can be of.
+/// A summary of two schemes at one point, two seeds, with everything a figure can be of. `summary.json` has the fields
+/// of each run beside its links.
 fn summary() -> Value {
-    let aggregate = |scheme: &str, rate: f64| {
-        json!({ "scheme": scheme, "point": {}, "n": 2, "metrics": {
-            "goodput_bps": { "mean": rate, "ci95": 1e8, "low": rate - 1e8, "high": rate + 1e8, "n": 3 },
-            "loss_rate": { "mean": 0.017, "ci95": null, "n": 3 },
-            "fct.all.count": { "mean": 3.0, "ci95": null, "n": 3 },
-            "fct.all.mean_s": { "mean": 0.002, "ci95": 0.003, "low": 0.0, "high": 0.005, "n": 3 },
-            "fct.all.p99_s": { "mean": 0.1, "ci95": null, "n": 3, "at_least": true },
-        } })
-    };
-    let queue = |place: &str, class: &str, max_bytes: u64| {
-        json!({ "place": place, "class": class, "max_bytes": max_bytes, "mean_bytes": 0.0, "p50_bytes": 0,
-            "p99_bytes": 0, "p9999_bytes": 0 })
-    };
-    let group = json!({ "name": "all", "transport": "cubic", "flows": 3, "throughput_bps": 0.0, "goodput_bps": 0.0,
-        "loss_rate": 0.0, "rtt": { "mean_s": null, "p50_s": null, "p99_s": null }, "jain": null });
-    let run = |scheme: &str, seed: u64| {
+    let mut all: Value = serde_json::from_str(include_str!("summary.json")).unwrap();
+    let fields = all["runs"].take();
+    let run = |(scheme, seed): (&str, u64)| {
         let mut run = serde_json::to_value(Run::default()).unwrap();
-        run["scheme"] = scheme.into();
-        run["seed"] = seed.into();
-        run["duration_s"] = 1.0.into();
-        run["flows"] = 3.into();
-        run["groups"] = json!([group]);
-        run["max_queue_bytes"] = 30_000.into();
+        for (name, value) in fields.as_object().unwrap() {
+            run[name] = value.clone();
+        }
+        (run["scheme"], run["seed"]) = (scheme.into(), seed.into());
         let link = |number: u64| {
             json!({ "place": format!("a{number}>b"), "rate_bps": 10_000_000_000_u64, "offered": 0.5,
                 "utilization": 1.0 / (number + seed) as f64, "marks": 0,
@@ -41,31 +27,10 @@ fn summary() -> Value {
                 "max_queue_bytes": 1_000 * seed })
         };
         run["links"] = (1..=14).map(link).collect();
-        run["queues"] = json!([
-            queue("host", "data", 900_000),
-            queue("a to b", "credit", 30_000),
-            queue("a to b", "data", 30_000),
-            queue("c to d", "data", 10_000),
-        ]);
         run
     };
-    let claim = |what: &str, (paper, measured): (f64, f64)| {
-        json!({ "what": what, "subject": "cubic", "scheme": "cubic", "point": null, "metric": "throughput_bps",
-            "seeds": "each", "paper": paper, "low": 8.0, "high": 10.0, "measured": measured, "measured_min": 8.9,
-            "measured_max": 9.1, "unit": "Gb/s", "verdict": "holds", "why": "", "source": "Fig. 1" })
-    };
-    json!({
-        "id": "x", "scenario": "A title", "about": "A question", "version": "1.2.3", "quick": true, "seeds": [1, 2],
-        "setup": [{ "what": "topology", "value": "dumbbell", "how": "" }],
-        "schemes": [{ "name": "cubic", "transport": "TCP" }, { "name": "flashpass", "transport": "FlashPass" }],
-        "points": [{ "name": "", "set": {}, "schemes": ["cubic", "flashpass"] }],
-        "claims": [
-            claim("one", (9.1, 9.0)),
-            claim("none lost", (0.0, 0.0)),
-        ],
-        "aggregates": [aggregate("cubic", 2.3e9), aggregate("flashpass", 9.1e9)],
-        "runs": [run("cubic", 1), run("cubic", 2), run("flashpass", 1), run("flashpass", 2)],
-    })
+    all["runs"] = [("cubic", 1), ("cubic", 2), ("flashpass", 1), ("flashpass", 2)].into_iter().map(run).collect();
+    all
 }
 
 fn read(summary: &Value) -> Summary {
