@@ -126,18 +126,6 @@ mod tests {
 
     const USUAL: CreditSettings =
         CreditSettings { tag: 0x1234, batch: 3, wait: Span::from_ms(40), credit_delay: Span::from_us(100) };
-    /// [`USUAL`], as docs/quic-wire.md has it.
-    const MESSAGE: &str = "01 1234 03 0000000002625a00 00000000000186a0";
-
-    #[test]
-    fn the_documented_message_is_the_encoded_one() {
-        let message = MESSAGE.replace(' ', "");
-        let message = u128::from_str_radix(&message[8..], 16).unwrap().to_be_bytes();
-        let usual = USUAL.encode().unwrap();
-        assert!(MESSAGE.starts_with("01 1234 03 ") && usual[..4] == [0x01, 0x12, 0x34, 0x03]);
-        assert_eq!(usual[4..], message);
-        assert!(include_str!("../../../../docs/quic-wire.md").contains(MESSAGE));
-    }
 
     #[test]
     fn invalid_settings_are_refused_with_the_reason() {
