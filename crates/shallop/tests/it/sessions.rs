@@ -147,8 +147,10 @@ sessions! {
     a_sweep_is_printed_with_its_intervals,
     errors_have_a_kind_a_position_and_the_allowed_values,
     flags_of_new_choose_and_nothing_is_overwritten,
+    keys_move_together_with_the_key_before_them,
     new_reads_networks_from_the_folder_of_the_scenario,
     results_are_compared_by_schemes_and_points_that_they_have,
+    run_takes_schemes_and_seeds_and_spares_the_results_of_a_sweep,
     schema_chips_and_the_list_of_experiments_are_json,
     sweeps_print_groups_unfinished_flows_and_lower_bounds,
 }

@@ -40,32 +40,6 @@ fn whole(runs: &BTreeMap<String, Vec<u8>>) -> usize {
 }
 
 #[test]
-fn keys_move_together_with_the_key_before_them() {
-    let folder = Folder::with(scenario());
-    let with = ["--with", "sample=1ms,2ms"];
-    let others = ["--vary", "topology.delay=1ms,2ms", "--with", "topology.access_rate=10Gbps,20Gbps"];
-    folder.done(&[&VARY[..], &with, &others, &["--out", "a"]].concat());
-    let summary = folder.summary("a");
-    let point = |run: &Value| {
-        ["topology.senders", "sample", "topology.delay", "topology.access_rate"]
-            .map(|key| run["point"][key].to_string())
-            .join(" ")
-    };
-    let points: Vec<String> = summary["runs"].as_array().unwrap().iter().map(point).collect();
-    assert_eq!(
-        points[..4],
-        [
-            r#"2 "1ms" "1ms" "10Gbps""#, r#"2 "1ms" "2ms" "20Gbps""#, r#"3 "2ms" "1ms" "10Gbps""#,
-            r#"3 "2ms" "2ms" "20Gbps""#,
-        ]
-    );
-    assert_eq!((points.len(), &points[4..]), (8, &points[..4]));
-    let first = ["sweep", "scenario.toml", "--with", "sample=1ms,2ms", "--vary", "topology.senders=2,3"];
-    folder.refused(&first, &["--with stands behind the --vary whose key it moves along with"]);
-    folder.refused(&["sweep", "scenario.toml", "--with", "sample=1ms,2ms"], &["--vary <KEY=V1,V2,...>"]);
-}
-
-#[test]
 fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
     let folder = Folder::with(scenario());
     folder.done(&[&VARY[..], &["--seeds", "2", "--out", "a"]].concat());
@@ -93,43 +67,6 @@ fn a_sweep_runs_every_combination_with_every_seed_and_never_twice() {
     assert!(first.iter().all(|(name, bytes)| second.get(name) == Some(bytes)));
     folder.done(&[&more[..], &["--seeds", "2", "--out", "b", "--jobs", "2"]].concat());
     check_same_results(&folder, "a", "b");
-}
-
-#[test]
-fn run_takes_schemes_and_seeds_and_spares_the_results_of_a_sweep() {
-    let folder = Folder::with(dumbbell(
-        "title = \"t\"\nseed = 3\nduration = \"10ms\"\nsample = \"1ms\"\nstack = \"ns2\"",
-        &["cubic", "newreno", "vegas"],
-        "0s..5ms",
-    ));
-    let names = ["Linux 6.12", "a, b", "vegas"];
-    let mut scenario = fs::read_to_string(folder.path("scenario.toml")).unwrap();
-    for (transport, name) in ["cubic", "newreno", "vegas"].iter().zip(names) {
-        let key = format!("transport = \"{transport}\"");
-        scenario = scenario.replace(&key, &format!("{key}\nname = \"{name}\""));
-    }
-    fs::write(folder.path("scenario.toml"), scenario).unwrap();
-    let run = ["run", "scenario.toml", "--seeds", "2"];
-    let chosen = ["--schemes", "Linux 6.12,vegas", "--out", "a"];
-    folder.done(&[&run[..], &chosen].concat());
-    let made = |out: &str| {
-        let runs = folder.summary(out)["runs"].as_array().unwrap().clone();
-        let one = |run: &Value| (run["scheme"].clone(), run["seed"].clone());
-        runs.iter().map(one).collect::<Vec<_>>()
-    };
-    let expected = [("Linux 6.12", 3), ("Linux 6.12", 4), ("vegas", 3), ("vegas", 4)];
-    assert_eq!(made("a"), expected.map(|(scheme, seed)| (scheme.into(), seed.into())));
-    folder.done(&[&run[..], &["--schemes", "\"a, b\"", "--out", "b"]].concat());
-    assert_eq!(made("b")[0].0, "a, b");
-    let unknown = [&run[..], &["--schemes", "6.12"]].concat();
-    let known = "schemes: 'Linux 6.12,\"a, b\",vegas'";
-    folder.refused(&unknown, &["no scheme \"6.12\"", known]);
-    folder.done(&["sweep", "scenario.toml", "--vary", "topology.senders=2,3", "--out", "c"]);
-    let before = fs::read(folder.path("c/summary.json")).unwrap();
-    folder.refused(&["run", "scenario.toml", "--out", "c"], &["results of a sweep", "senders=2"]);
-    assert_eq!(fs::read(folder.path("c/summary.json")).unwrap(), before);
-    folder.done(&["run", "scenario.toml", "--out", "a"]);
-    assert_eq!(made("a").len(), 3, "results of a run are replaced");
 }
 
 #[test]
