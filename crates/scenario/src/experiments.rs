@@ -13,6 +13,18 @@ pub struct Shipped {
     pub text: &'static str,
 }
 
+impl Shipped {
+    /// Reads the title, what the experiment shows, how long it takes, and how long with `--quick`. The rest of the
+    /// scenario is not read.
+    pub fn heading(&self) -> [String; 4] {
+        let root: String = self.text.split_inclusive('\n').take_while(|line| !line.starts_with('[')).collect();
+        let root: toml::Table = root.parse().unwrap_or_default();
+        let takes = |at: usize| root.get("takes").and_then(|takes| takes.get(at));
+        let values = [root.get("title"), root.get("about"), takes(0), takes(1)];
+        values.map(|value| value.and_then(toml::Value::as_str).unwrap_or_default().to_owned())
+    }
+}
+
 /// All shipped experiments, sorted by name.
 pub fn all() -> Vec<Shipped> {
     let shipped = |file: &'static include_dir::File<'static>| {
@@ -41,6 +53,15 @@ mod tests {
                 let study = read(text, &Options { quick, ..Options::default() });
                 assert!(study.is_ok(), "{id}: {study:?}");
             }
+        }
+    }
+
+    #[test]
+    fn headings_are_what_the_whole_scenarios_say() {
+        for shipped in all() {
+            let study = read(shipped.text, &Options::default()).unwrap();
+            let (full, quick) = study.takes;
+            assert_eq!(shipped.heading(), [study.title, study.about, full, quick], "{}", shipped.id);
         }
     }
 }

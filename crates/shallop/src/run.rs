@@ -13,6 +13,7 @@ use shallop_results::table::{self, Rows};
 use shallop_results::{Job, Shard, Verdict};
 use shallop_results::{verdict::count, void};
 use shallop_scenario::Options;
+use shallop_scenario::experiments::Shipped;
 use shallop_workbench::choice::choose;
 use shallop_workbench::diagnostic::{Result, plain, with_help};
 use shallop_workbench::identity::Identity;
@@ -101,13 +102,13 @@ fn shard_of(study: &Study, identity: &str) -> Result<Shard> {
 pub fn reproduce(args: &args::Reproduce, stop: &AtomicBool) -> Result<ExitCode> {
     let all = ["all".to_owned()];
     let chosen = find_experiments(if args.ids.is_empty() { &all } else { &args.ids })?;
+    if args.ids.is_empty() {
+        return list(&chosen, args.common.printed);
+    }
     let options = Options { quick: args.quick, ..Options::default() };
     let out = args.common.out.as_deref();
     let tasks = chosen.into_iter().map(|shipped| StudyTask::shipped(shipped, &options, out));
     let mut tasks = tasks.collect::<Result<Vec<StudyTask>>>()?;
-    if args.ids.is_empty() {
-        return list(&tasks, args.common.printed);
-    }
     // An experiment that was named by itself must run, or fail for lack of a kernel.
     if args.ids.iter().any(|id| id == "all") {
         skip_impossible(&mut tasks, &args.ids);
@@ -151,25 +152,20 @@ fn short(note: &str) -> String {
     cut.map_or_else(|| note.to_owned(), |cut| format!("{}, ... (shallop check has all)", &note[..cut]))
 }
 
-fn list(tasks: &[StudyTask], printed: PrintOptions) -> Result<ExitCode> {
+fn list(experiments: &[Shipped], printed: PrintOptions) -> Result<ExitCode> {
+    let rows = experiments.iter().map(|shipped| (shipped.id, shipped.heading()));
     if printed.format() == Format::Json {
-        let experiments = tasks.iter().map(|StudyTask { id, study, .. }| {
-            print::object([
-                ("id", id.clone().into()),
-                ("title", study.title.clone().into()),
-                ("about", study.about.clone().into()),
-                ("takes", study.takes.0.clone().into()),
-                ("takes_quick", study.takes.1.clone().into()),
-            ])
+        let experiments = rows.map(|(id, heading)| {
+            let fields = ["title", "about", "takes", "takes_quick"].into_iter().zip(heading.map(Into::into));
+            print::object([("id", id.into())].into_iter().chain(fields))
         });
         let version = env!("CARGO_PKG_VERSION").into();
         let experiments = experiments.collect::<Vec<_>>().into();
         print::json(&print::object([("version", version), ("experiments", experiments)]))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows = tasks.iter().map(|StudyTask { id, study, .. }| {
-        let about = if study.about.is_empty() { &study.title } else { &study.about };
-        vec![id.clone().unwrap_or_default(), about.clone(), study.takes.0.clone(), study.takes.1.clone()]
+    let rows = rows.map(|(id, [title, about, takes, takes_quick])| {
+        vec![id.to_owned(), if about.is_empty() { title } else { about }, takes, takes_quick]
     });
     print::grid(&table::Grid::new("id, shows, takes, --quick", rows, 4), printed)?;
     if printed.format() != Format::Csv {
