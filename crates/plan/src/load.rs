@@ -41,8 +41,10 @@ pub fn is_summed(plan: &Plan, network: &Network, seed: Seed) -> bool {
 /// pairs of switches and not of hosts.
 pub fn by_port(plan: &Plan, network: &Network, paths: &Paths, rates: &[Option<f64>], seed: Seed) -> Vec<f64> {
     let mut offered = vec![0.0; network.graph.ports()];
-    // Bits per second by (destination, source), where hosts with one link stand for their switches.
+    // Bits per second by (destination, source), where hosts with one link stand for their switches. Consecutive pairs
+    // often have equal switches, whose amount is in `last`.
     let mut between: BTreeMap<(Node, Node), f64> = BTreeMap::new();
+    let mut last = None;
     let mut add = |(from, to): (Node, Node), bits: f64| {
         if let Some(link) = paths.access_link(from) {
             offered[link.exit as usize] += bits;
@@ -50,7 +52,14 @@ pub fn by_port(plan: &Plan, network: &Network, paths: &Paths, rates: &[Option<f6
         if let Some(link) = paths.access_link(to) {
             offered[link.entry as usize] += bits;
         }
-        *between.entry((paths.inner(to), paths.inner(from))).or_default() += bits;
+        let key = (paths.inner(to), paths.inner(from));
+        match &mut last {
+            Some((known, amount)) if *known == key => *amount += bits,
+            _ => {
+                let before = between.get(&key).copied().unwrap_or_default();
+                between.extend(last.replace((key, before + bits)));
+            }
+        }
     };
     for ((index, group), rate) in plan.groups.iter().enumerate().zip(rates) {
         if let Starts::Trace(trace) = &group.start {
@@ -64,6 +73,7 @@ pub fn by_port(plan: &Plan, network: &Network, paths: &Paths, rates: &[Option<f6
         let bits = rate * sizes.mean() * 8.0;
         pairs.weights().for_each(|(pair, weight)| add(pair, weight * bits));
     }
+    between.extend(last);
     let mut amounts = vec![0.0; network.graph.nodes.len()];
     let all: Vec<_> = between.into_iter().collect();
     for same in all.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
@@ -142,33 +152,45 @@ impl LoadTerms {
 const MAX_SUMMED_PAIRS: usize = 4_000_000;
 
 /// Computes the mean number of ports that a flow crosses, counting only those for which `counts` is true.
-fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -> f64 {
+pub fn crossings(pairs: &Pairs, network: &Network, paths: &Paths, counts: &[bool]) -> f64 {
     let mut crossings = Crossings::new(network, paths, counts);
+    let (class_of, hosts) = classes(network, paths, counts);
     if pairs.count() > MAX_SUMMED_PAIRS {
-        let class_of = classes(network, paths, counts);
         let mut sum = 0.0;
         pairs.by_class(&|host| class_of[host.0 as usize], &mut |(from, to), weight| {
             sum += weight * crossings.mean(from, to);
         });
         return sum;
     }
-    let mut by_receiver: BTreeMap<Node, Vec<(Node, f64)>> = BTreeMap::new();
-    for ((from, to), weight) in pairs.weights() {
-        by_receiver.entry(to).or_default().push((from, weight));
+    // By receiver, with the senders of each in the order of `weights`.
+    let mut sums = vec![0.0; network.graph.nodes.len()];
+    if hosts.len().saturating_mul(hosts.len()) <= pairs.count() {
+        let row = |&to: &Node| hosts.iter().map(|&from| crossings.mean(from, to)).collect();
+        let means: Vec<Vec<f64>> = hosts.iter().map(row).collect();
+        for ((from, to), weight) in pairs.weights() {
+            let [from_class, to_class] = [from, to].map(|host| class_of[host.0 as usize] as usize);
+            sums[to.0 as usize] += weight * means[to_class][from_class];
+        }
+    } else {
+        let mut all: Vec<_> = pairs.weights().collect();
+        all.sort_by_key(|((_, to), _)| *to);
+        for ((from, to), weight) in all {
+            sums[to.0 as usize] += weight * crossings.mean(from, to);
+        }
     }
-    let of_receiver = |(to, senders): (Node, Vec<(Node, f64)>)| {
-        senders.iter().map(|&(from, weight)| weight * crossings.mean(from, to)).sum::<f64>()
-    };
-    by_receiver.into_iter().map(of_receiver).sum()
+    sums.into_iter().sum()
 }
 
-/// Classes of hosts, by number. Hosts of a class are attached to one switch, and `counts` is equal for their links.
-fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> Vec<u32> {
-    let (mut known, mut class_of) = (BTreeMap::new(), vec![0; network.graph.nodes.len()]);
+/// Classes of hosts, by number, and a host of each class. Hosts of a class are attached to one switch, and `counts` is
+/// equal for their links.
+fn classes(network: &Network, paths: &Paths, counts: &[bool]) -> (Vec<u32>, Vec<Node>) {
+    let (mut known, mut class_of, mut hosts) = (BTreeMap::new(), vec![0; network.graph.nodes.len()], Vec::new());
     for host in network.graph.hosts() {
         let links = paths.access_link(host).map(|it| [it.exit, it.entry].map(|port| counts[port as usize]));
-        let next = known.len() as u32;
-        class_of[host.0 as usize] = *known.entry((paths.inner(host), links)).or_insert(next);
+        class_of[host.0 as usize] = *known.entry((paths.inner(host), links)).or_insert_with(|| {
+            hosts.push(host);
+            hosts.len() as u32 - 1
+        });
     }
-    class_of
+    (class_of, hosts)
 }

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use shallop_core::{Bytes, Node, Seed, Span};
 use shallop_plan::traffic_paths::{Crossings, PairRtt, PortTraffic, TrafficPaths};
 use shallop_plan::{Plan, ResolvedNetwork, pairs};
-use shallop_plan::{host_pairs::HostPairs, load::LoadTerms, network::Network, plan::Pattern};
+use shallop_plan::{host_pairs::HostPairs, load, load::LoadTerms, network::Network, plan::Pattern};
 use shallop_scenario::{Options, read};
 use shallop_topology::NodeKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn plan(text: &str) -> Plan {
     let study = read(text, &Options::default()).unwrap_or_else(|why| panic!("{why:?}\n{text}"));
@@ -234,9 +234,20 @@ proptest! {
         let counts: Vec<bool> =
             (0..network.graph.ports()).map(|port| marked >> (port % 61) & 1 == 1).collect();
         let mut crossings = Crossings::new(&network, &paths, &counts);
+        let mut means = BTreeMap::new();
         for &(to, from) in &all {
             let mean = reference.mean(&reference.tree(to), from, &counts);
             prop_assert_eq!(crossings.mean(from, to).to_bits(), mean.to_bits());
+            means.insert((from, to), mean);
+        }
+        if index.pattern != Pattern::RoundRobin {
+            let pairs = pairs::pairs(index, 0, &network, seed).unwrap();
+            let mut by_receiver = BTreeMap::new();
+            for (pair, weight) in pairs.weights() {
+                *by_receiver.entry(pair.1).or_insert(0.0) += weight * means[&pair];
+            }
+            let sum: f64 = by_receiver.into_values().sum();
+            prop_assert_eq!(load::crossings(&pairs, &network, &paths, &counts).to_bits(), sum.to_bits());
         }
     }
 }
