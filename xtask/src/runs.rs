@@ -16,43 +16,29 @@ const KEPT: [&str; 13] = [
     "jain", "loss_rate", "max_queue_bytes", "mean_queue_bytes", "retransmits", "throughput_bps", "timeouts",
 ];
 
-struct PageRun {
-    name: &'static str,
-    full: &'static [&'static str],
-    /// Further arguments, with which the run is short.
-    quick: &'static [&'static str],
-}
-
-const BUFFERS: &str = "switch.default.buffer=20KB/Gbps,40KB/Gbps,2MB/Gbps";
-
-const RUNS: [PageRun; 5] = [
-    PageRun { name: "edge", full: &["run", "examples/edge.toml"], quick: &["--set", "duration=300ms"] },
-    PageRun {
-        name: "kernels",
-        full: &["run", "examples/kernels.toml", "--seeds", "3"],
-        quick: &["--set", "duration=300ms"],
-    },
-    PageRun { name: "compare-wan", full: &["run", "examples/compare-wan.toml"], quick: &["--quick"] },
-    PageRun { name: "compare-dc", full: &["run", "examples/compare-dc.toml"], quick: &["--quick"] },
-    PageRun {
-        name: "sites",
-        full: &["sweep", "examples/sites.toml", "--seeds", "3", "--vary", BUFFERS],
-        quick: &["--set", "duration=300ms"],
-    },
+/// Name, arguments, and further arguments with which the run is short.
+const RUNS: [[&str; 3]; 5] = [
+    ["edge", "run examples/edge.toml", "--set duration=300ms"],
+    ["kernels", "run examples/kernels.toml --seeds 3", "--set duration=300ms"],
+    ["compare-wan", "run examples/compare-wan.toml", "--quick"],
+    ["compare-dc", "run examples/compare-dc.toml", "--quick"],
+    ["sites", SITES, "--set duration=300ms"],
 ];
+
+const SITES: &str = "sweep examples/sites.toml --seeds 3 --vary switch.default.buffer=20KB/Gbps,40KB/Gbps,2MB/Gbps";
 
 /// The exit code of a command that needs what this machine lacks, such as a kernel in virtual time.
 const LACKS: i32 = 3;
 
 /// Runs the command in the root of the repository, with results in a new folder. False if this machine lacks what the
 /// run needs.
-fn run(shallop: &Path, arguments: &[&str], out: &Path) -> Result<bool, String> {
-    let fault = |why: &str| format!("shallop {}: {why}", arguments.join(" "));
+fn run(shallop: &Path, arguments: &str, out: &Path) -> Result<bool, String> {
+    let fault = |why: &str| format!("shallop {arguments}: {why}");
     if out.exists() {
         fs::remove_dir_all(out).map_err(|why| format!("{}: {why}", out.display()))?;
     }
     let mut command = Command::new(shallop);
-    command.args(arguments).arg("--out").arg(out).current_dir(root());
+    command.args(arguments.split(' ')).arg("--out").arg(out).current_dir(root());
     let output = without_cargos_variables(&mut command).output();
     let output = output.map_err(|why| fault(&why.to_string()))?;
     if output.status.success() || output.status.code() == Some(LACKS) {
@@ -64,12 +50,12 @@ fn run(shallop: &Path, arguments: &[&str], out: &Path) -> Result<bool, String> {
 /// Makes all quick forms. Returns the names of the records that have other results, or are missing.
 pub fn stale(shallop: &Path, out: &Path) -> Result<Vec<&'static str>, String> {
     let mut stale = Vec::new();
-    for of in &RUNS {
-        let folder = out.join(of.name);
-        if !run(shallop, &[of.full, of.quick].concat(), &folder)? {
-            say(&format!("{}: not run, this machine lacks what it needs", of.name));
-        } else if !is_of(&root().join(FOLDER), of.name, &digest(&folder)?)? {
-            stale.push(of.name);
+    for [name, full, quick] in RUNS {
+        let folder = out.join(name);
+        if !run(shallop, &format!("{full} {quick}"), &folder)? {
+            say(&format!("{name}: not run, this machine lacks what it needs"));
+        } else if !is_of(&root().join(FOLDER), name, &digest(&folder)?)? {
+            stale.push(name);
         }
     }
     Ok(stale)
@@ -87,8 +73,8 @@ pub fn record_stale(shallop: &Path, revision: &str, out: &Path) -> Result<(), St
     let quick = out.join("quick-pages");
     for name in stale(shallop, &quick)? {
         let full = out.join("pages").join(name);
-        let of = RUNS.iter().find(|of| of.name == name).ok_or("no such run")?;
-        run(shallop, of.full, &full)?;
+        let [_, arguments, _] = RUNS.iter().find(|of| of[0] == name).ok_or("no such run")?;
+        run(shallop, arguments, &full)?;
         record(revision, name, &full, &quick.join(name))?;
     }
     Ok(())
@@ -157,14 +143,15 @@ mod tests {
 
     #[test]
     fn every_record_is_of_a_run_whose_scenario_is_shipped() {
-        for of in &RUNS {
-            assert!(root().join(of.full[1]).exists(), "{}", of.full[1]);
+        for [_, full, _] in RUNS {
+            let file = full.split(' ').nth(1).unwrap();
+            assert!(root().join(file).exists(), "{file}");
         }
         for entry in fs::read_dir(root().join(FOLDER)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             let is_record = path.extension().is_some_and(|ending| ending == "json");
-            assert!(!is_record || RUNS.iter().any(|of| of.name == name), "{name} is of no run");
+            assert!(!is_record || RUNS.iter().any(|of| of[0] == name), "{name} is of no run");
         }
     }
 

@@ -69,16 +69,7 @@ impl Traces {
 
     /// The section of the page.
     pub(super) fn section(&self) -> String {
-        let mut text = "\n## One flow over time\n\n\
-                        One CUBIC flow over 100 Mb/s, 20 ms and half a bandwidth-delay product of buffer. The kernel \
-                        reports\nits window by `TCP_INFO`, the simulator has the same \
-                        [columns](results.md#traces-of-flows); both every 20 ms:\n\n\
-                        ![The congestion window of a CUBIC flow over time, in a kernel and in the \
-                        simulator](figures/cwnd.svg)\n\n\
-                        `shallop run examples/traces.toml --out traces` and `shallop export traces --table traces` \
-                        print the values.\n\n\
-                        | | kernel | simulator |\n|---|---|---|\n"
-            .to_owned();
+        let mut text = include_str!("agreement/one_flow.md").to_owned();
         let mut row = |name: &str, digits: usize, of: &dyn Fn(&Trace) -> f64| {
             let [kernel, simulator] = [of(&self.0[0]), of(&self.0[1])];
             let _ = writeln!(text, "| {name} | {kernel:.digits$} | {simulator:.digits$} |");

@@ -15,23 +15,7 @@ use std::{fs, path::Path};
 
 /// Runs the command with AIMD on a scenario of one second.
 fn shallop(verb: &str, scheme: &str) -> Output {
-    let text = format!(
-        r#"title = "AIMD"
-duration = "1s"
-[topology]
-kind = "dumbbell"
-senders = 1
-rate = "100Mbps"
-delay = "5ms"
-[switch.default]
-buffer = "100KB"
-[[group]]
-name = "flow"
-from = "s0"
-to = "r0"
-[[scheme]]
-{scheme}"#
-    );
+    let text = include_str!("scenario.toml").to_owned() + scheme;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join(format!("{verb}-{}.toml", scheme.len()));
     fs::write(&file, text).unwrap();
