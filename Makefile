@@ -60,7 +60,8 @@ NS3_OPTIONS ?=
 # The core on which the tests of kernels run.
 KERNEL_CORE ?= 0
 
-.PHONY: help setup setup-demo setup-test setup-full demo release test check-full records \
+.PHONY: help setup setup-demo setup-test setup-full demo release test check-full records check-speed \
+    record-speed \
     check-all-tests check-experiments check-without-bpf measures python python-full wheel check-report bench-quic \
     bench-quic-lints check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
     bench docs write-docs book wasm msrv deny fuzz fuzz-lints $(FUZZ:%=fuzz-%) tree test-portable actionlint package dist check-dist
@@ -84,6 +85,17 @@ demo: setup-demo ## Builds the command and runs Figure 10a of FlashPass; report 
 release: ## The command as packages hold it: stripped, optimised across crates
 	$(CARGO) build --profile dist --locked --package shallop
 	@ls -l $(TARGET)/dist/shallop
+
+# For a quiet machine. Runs of each case.
+ROUNDS ?= 7
+
+check-speed: ## Fails if a case of `shallop bench` takes 5 % more time for a packet than checks/speed.csv says
+	$(CARGO) build --release --locked --quiet --package shallop
+	@python3 checks/speed.py check --rounds $(ROUNDS) $(TARGET)/release/shallop
+
+record-speed: ## Writes checks/speed.csv
+	$(CARGO) build --release --locked --quiet --package shallop
+	@python3 checks/speed.py record --rounds $(ROUNDS) $(TARGET)/release/shallop
 
 # Fast answers first. One compile serves lints, tests, the command that tests call and quick experiments.
 test: setup-test tree ## Format, lints, all tests, six quick experiments; a table of what ran, failed and was skipped
@@ -250,7 +262,7 @@ check-linux: ## Tests of the BPF programs: as root
 	SHALLOP_REQUIRE=root,bpf $(CARGO) test --locked --package shallop-bpf --features load
 	SHALLOP_REQUIRE=root,bpf $(CARGO) test --locked --package shallop-linux --features bpf
 
-bench: ## Speed of the simulator: packet-hops per second in the standard cases
+bench: ## Speed of the simulator: processor time for each packet in the standard cases
 	@$(SHALLOP) bench
 
 # Two network namespaces, which are root's, and two cores.

@@ -79,7 +79,7 @@ pub enum Command {
     Ping(Ping),
     /// Open a shell or run a program in a host of a scenario, with a Linux kernel, in real or virtual time
     Shell(Shell),
-    /// Measure packet hops per second in the standard cases
+    /// Measure processor time for each packet in the standard cases
     Bench(Bench),
     /// Print a script that lets a shell complete commands and options
     Completions(Completions),
@@ -343,15 +343,21 @@ pub struct Chips {
 pub struct Bench {
     #[command(flatten)]
     pub printed: PrintOptions,
-    /// Simulate 0.3 s of each case, once
+    /// Simulate a tenth of each case, once
     #[arg(long)]
     pub quick: bool,
     /// Measure only cases and transports whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
-    /// Measure one case and transport in this process and print a line of JSON
-    #[arg(long, hide = true, num_args = 2, value_names = ["CASE", "TRANSPORT"])]
-    pub one: Option<Vec<usize>>,
+    /// Measure this build of the command in turn with this one: the ratio is its time over the time of this one
+    #[arg(long, value_name = "COMMAND")]
+    pub against: Option<PathBuf>,
+    /// Run each case so often
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Measure one case in this process and print a line of JSON
+    #[arg(long, hide = true, value_name = "CASE TRANSPORT")]
+    pub one: Option<String>,
 }
 
 /// Makes a parser for the name of one of these items.

@@ -1,103 +1,95 @@
-//! `bench`: measures packet hops per second in the standard cases. Each case runs in its own process, which gives its
-//! peak memory.
+//! `bench`: measures processor time for each packet in the standard cases, also beside another build. Each run has its
+//! own process, which gives its peak memory.
 
 use crate::args::{self, Format};
 use crate::{exit_codes::INTERRUPTED, print};
-use serde_json::{Value, json};
+use serde_json::json;
 use shallop_results::table::Grid;
 use shallop_scenario::reference_run::{CASES, Case};
-use shallop_workbench::bench::{BenchResult, calibrate, measure};
+use shallop_workbench::bench::{BenchResult, measure};
 use shallop_workbench::diagnostic::{Result, plain};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
-    if let Some([case, transport]) = args.one.as_deref() {
-        return one(*case, *transport, args.quick).map(|()| ExitCode::SUCCESS);
+    if let Some(name) = &args.one {
+        let case = CASES.iter().find(|case| label(case) == *name).ok_or_else(|| plain(&"there is no such case"))?;
+        print::json(&measure(case, args.quick).map_err(|why| plain(&why))?)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let mut chosen = Vec::new();
-    for (case, at) in CASES.iter().enumerate() {
-        for (transport, label) in at.transports().iter().enumerate() {
-            if args.only.as_ref().is_none_or(|only| format!("{} {label}", at.name).contains(only)) {
-                chosen.push((case, transport));
-            }
-        }
-    }
+    let is_chosen = |case: &&Case| args.only.as_ref().is_none_or(|only| label(case).contains(only));
+    let chosen: Vec<&Case> = CASES.iter().filter(is_chosen).collect();
     if chosen.is_empty() {
-        let cases: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-        let mut labels: Vec<&str> = CASES.iter().flat_map(Case::transports).copied().collect();
-        labels.sort_unstable();
-        labels.dedup();
-        let what = format!("--only: no case has this in its name; there are {}", cases.join("; "));
-        return Err(plain(&format!("{what}, with {}", labels.join(", "))));
+        let cases: Vec<String> = CASES.iter().map(label).collect();
+        return Err(plain(&format!("--only: no case has this in its name; there are {}", cases.join("; "))));
     }
-    let before = calibrate();
-    let mut measured = Vec::new();
-    for (case, transport) in chosen {
-        if stop.load(Ordering::Relaxed) {
-            return Ok(ExitCode::from(INTERRUPTED));
+    let this = std::env::current_exe().map_err(|why| plain(&why))?;
+    let mut all = Vec::new();
+    for case in chosen {
+        let (mut runs, mut ratios) = (Vec::new(), Vec::new());
+        for _ in 0..if args.quick { 1 } else { args.rounds } {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            let run = apart(&this, case, args.quick)?;
+            if let Some(other) = &args.against {
+                let other = apart(other, case, args.quick)?;
+                ratios.push(other.ns_per_packet / run.ns_per_packet);
+            }
+            runs.push(run);
         }
-        measured.push(apart(case, transport, args.quick)?);
+        runs.sort_by(|a, b| a.ns_per_packet.total_cmp(&b.ns_per_packet));
+        ratios.sort_by(f64::total_cmp);
+        let quartile = |quarter: usize| ratios.get(ratios.len().saturating_sub(1) * quarter / 4).copied();
+        let median = runs.swap_remove((runs.len() - 1) / 2);
+        all.push(BenchResult { ratio: [1, 2, 3].map(quartile), ..median });
     }
-    let calibration = f64::midpoint(before, calibrate());
+    let calibration = all.iter().map(|case| case.calibration_events_per_s).sum::<f64>() / all.len() as f64;
     let format = args.printed.format();
     if format == Format::Json {
-        print::json(&json!({"cases": measured, "calibration_events_per_s": calibration}))?;
+        print::json(&json!({"cases": all, "calibration_events_per_s": calibration}))?;
     } else {
-        print::grid(&grid(&measured), args.printed)?;
+        print::grid(&grid(&all), args.printed)?;
         let million = calibration / 1e6;
         let notes = format!(
-            "\nA bare heap of 2,000 entries made {million:.1} M events a second meanwhile.\n\
-             wall s: the best run; the slowest beside it.\n"
+            "\nTimes are user time of the run with the median; packets are those offered to ports.\n\
+             A bare heap of 2,000 entries made {million:.1} M events a second meanwhile."
         );
-        if format == Format::Csv { print::stderr(&notes) } else { print::line(notes.trim_end())? }
+        if format == Format::Csv { print::stderr(&notes) } else { print::line(&notes)? }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures one case in this process, and prints a line of JSON.
-fn one(case: usize, transport: usize, quick: bool) -> Result<()> {
-    let case = CASES.get(case).filter(|case| transport < case.transports().len());
-    let case = case.ok_or_else(|| plain(&"there is no such case"))?;
-    print::json(&measure(case, transport, quick).map_err(|why| plain(&why))?)
+fn label(case: &Case) -> String {
+    format!("{} {}", case.name, case.transport)
 }
 
-/// Measures one case in a separate process.
-fn apart(case: usize, transport: usize, quick: bool) -> Result<BenchResult> {
+/// Measures one case in a separate process of a build.
+fn apart(build: &Path, case: &Case, quick: bool) -> Result<BenchResult> {
     let failed = |why: &dyn std::fmt::Display| {
-        let (case, transport) = (CASES[case].name, CASES[case].transports()[transport]);
-        plain(&format!("{case}, {transport}: could not be measured: {why}"))
+        plain(&format!("{}: {} could not measure it: {why}", label(case), build.display()))
     };
-    let this = std::env::current_exe().map_err(|why| failed(&why))?;
-    let mut command = Command::new(this);
-    command.args(["bench", "--one", &case.to_string(), &transport.to_string()]);
-    if quick {
-        command.arg("--quick");
-    }
+    let mut command = Command::new(build);
+    command.args(["bench", "--one", &label(case)]).args(quick.then_some("--quick"));
     let output = command.stderr(Stdio::inherit()).output().map_err(|why| failed(&why))?;
     if !output.status.success() {
         return Err(failed(&output.status));
     }
-    serde_json::from_slice::<Value>(&output.stdout).and_then(serde_json::from_value).map_err(|why| failed(&why))
+    serde_json::from_slice(&output.stdout).map_err(|why| failed(&why))
 }
 
-fn grid(measured: &[BenchResult]) -> Grid {
-    let header = "case, transport, simulated s, M hops, M data, wall s, slowest, M hops/s, M data/s, MB";
-    let rows = measured.iter().map(|case| {
-        let million = |value: f64| format!("{:.2}", value / 1e6);
-        let memory = case.peak_rss_bytes.map_or_else(|| "-".to_owned(), |b| format!("{:.1}", b as f64 / 1e6));
-        vec![
-            case.case.clone(),
-            case.transport.clone(),
-            format!("{:.1}", case.simulated_s),
-            million(case.packet_hops as f64),
-            million(case.delivered_data_packets as f64),
-            format!("{:.3}", case.wall_s),
-            format!("{:.3}", case.wall_most_s),
-            million(case.hops_per_s),
-            million(case.delivered_per_s),
-            memory,
-        ]
+fn grid(all: &[BenchResult]) -> Grid {
+    let header =
+        "case, transport, simulated s, M packets, ns/packet, user s, set-up s, M hops/s, MB, 25 %, ratio, 75 %";
+    let rows = all.iter().map(|case| {
+        let (packets, memory) = ((case.packet_hops + case.drops) as f64, case.peak_rss_bytes);
+        let run =
+            [case.simulated_s, packets / 1e6, case.ns_per_packet, case.user_s, case.setup_s, case.hops_per_s / 1e6];
+        let other = [memory.map(|bytes| bytes as f64 / 1e6)].into_iter().chain(case.ratio);
+        let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+        let cells = run.map(Some).into_iter().chain(other).map(cell);
+        [&case.case, &case.transport].map(String::clone).into_iter().chain(cells).collect()
     });
     Grid::new(header, rows, 2)
 }

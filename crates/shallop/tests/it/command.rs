@@ -129,12 +129,14 @@ fn an_interrupted_run_keeps_what_is_finished() {
 #[test]
 fn a_benchmark_reports_what_it_counted() {
     let folder = Folder::with("");
-    let measured = folder.json(&["bench", "--quick", "--only", "20 flows cubic", "--json"]);
+    let this = env!("CARGO_BIN_EXE_shallop");
+    let measured = folder.json(&["bench", "--quick", "--only", "20 flows cubic", "--against", this, "--json"]);
     let case = &measured["cases"][0];
     assert_eq!((&case["case"], &case["transport"]), (&"20 flows".into(), &"cubic".into()));
-    for field in ["packet_hops", "delivered_data_packets", "wall_s", "hops_per_s"] {
+    for field in ["packet_hops", "delivered_data_packets", "wall_s", "user_s", "ns_per_packet", "hops_per_s"] {
         assert!(case[field].as_f64().unwrap() > 0.0, "{field}");
     }
+    assert!(case["ratio"][1].as_f64().unwrap() > 0.0);
     assert!(measured["calibration_events_per_s"].as_f64().unwrap() > 1e5);
 }
 
