@@ -60,7 +60,7 @@ NS3_OPTIONS ?=
 # The core on which the tests of kernels run.
 KERNEL_CORE ?= 0
 
-.PHONY: help setup setup-demo setup-test setup-full demo release test check-full records check-speed \
+.PHONY: help setup setup-demo setup-test setup-full demo release test check-full records check-pgo check-speed \
     record-speed \
     check-all-tests check-experiments check-without-bpf measures python python-full wheel check-report bench-quic \
     bench-quic-lints check-quic check-ns3 check-ns3-recorded kernel check-kernel check-rehearsals linux check-linux \
@@ -82,12 +82,23 @@ demo: setup-demo ## Builds the command and runs Figure 10a of FlashPass; report 
 	@$(TARGET)/release/shallop reproduce fp-fig10a --out $(DEMO_OUT)
 	@echo "The report, which opens in any browser, is $(CURDIR)/$(DEMO_OUT)/fp-fig10a/report.html"
 
-release: ## The command as packages hold it: stripped, optimised across crates
-	$(CARGO) build --profile dist --locked --package shallop
+release: ## The command as packages hold it: stripped, optimised across crates and by a profile of training runs
+	@profile=$$(CARGO="$(CARGO)" bash checks/pgo/train.sh "$(TARGET)/pgo" $(DIST)); \
+	RUSTFLAGS="$${RUSTFLAGS:-} $${profile:+-Cprofile-use=$$profile}" $(CARGO) build $(DIST)
+	@mkdir -p $(TARGET)/dist
+	@cp $(TARGET)/$(HOST)/dist/shallop $(TARGET)/dist/
 	@ls -l $(TARGET)/dist/shallop
 
-# For a quiet machine. Runs of each case.
+# Functions of a profile have the names that they have in a build with the same options.
+DIST = --profile dist --locked --package shallop --target $(HOST)
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+# For a quiet machine. Runs of each case; its pairs of runs with the other build.
 ROUNDS ?= 7
+
+check-pgo: release ## Processor time of the command of `make release` beside a build without a profile, in pairs of runs
+	$(CARGO) build $(DIST) --target-dir $(TARGET)/pgo/plain
+	@python3 checks/speed.py gain --rounds $(ROUNDS) $(TARGET)/dist/shallop $(TARGET)/pgo/plain/$(HOST)/dist/shallop
 
 check-speed: ## Fails if a case of `shallop bench` takes 5 % more time for a packet than checks/speed.csv says
 	$(CARGO) build --release --locked --quiet --package shallop

@@ -4,7 +4,7 @@
 #   checks/dist/build.sh OUT TOOLS [OPTION...]
 #
 # OUT gets the packages; TOOLS, a virtual environment with maturin and zig, is made if it does not exist. OPTIONS are
-# those of maturin: `--profile dev` builds quickly. zig links against glibc 2.17, so that the command runs on every Linux
+# those of maturin: `--profile dev` builds quickly, and without the profile of training runs that other builds use. zig links against glibc 2.17, so that the command runs on every Linux
 # distribution since 2014. Without zig, or with ZIG=no, the wheel asks for the glibc of this machine, and this script says
 # which.
 set -euo pipefail
@@ -20,6 +20,13 @@ rm -f "$out"/shallop*
     "$tools/bin/python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
 }
 options=(--locked --out "$out" "$@")
+if [[ " $* " != *" --profile "* ]]; then
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    profile=$(bash checks/pgo/train.sh "${CARGO_TARGET_DIR:-target}/pgo" --profile dist --locked --package shallop \
+        --target "$host")
+    export RUSTFLAGS="${RUSTFLAGS:-} ${profile:+-Cprofile-use=$profile}"
+    options+=(--target "$host")
+fi
 if [ "$(uname -s)" = Linux ]; then
     if [ "${ZIG:-yes}" != no ] && "$tools/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: ziglang; then
         options+=(--zig --compatibility manylinux2014)
