@@ -107,6 +107,10 @@ pub trait Probe {
     fn on_rtt(&mut self, _now: Time, _end: End, _rtt: Span) {}
     /// An endpoint has finished: a sender when all bytes are acknowledged, a receiver when all bytes have arrived.
     fn on_complete(&mut self, _now: Time, _end: End) {}
+    /// Whether packets of the metered class may be reported as sent ahead of time, and some of them again.
+    fn allows_sending_ahead(&self) -> bool {
+        false
+    }
     /// Whether all that the run waits for has happened: the simulator stops at this instant.
     fn is_over(&self) -> bool {
         false

@@ -212,6 +212,10 @@ impl Probe for Measurements {
         }
     }
 
+    fn allows_sending_ahead(&self) -> bool {
+        self.capture.is_none()
+    }
+
     fn is_over(&self) -> bool {
         self.over
     }

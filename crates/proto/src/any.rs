@@ -86,6 +86,7 @@ impl<H> Out<H> {
 
 impl Endpoint for AnyEnd {
     type Head = AnyHead;
+    const SENDS_METERED: bool = true;
 
     forward_endpoint!(dispatch);
 

@@ -3,7 +3,7 @@
 //! calls.
 
 use crate::{counters::EndpointCounters, flow_state::FlowState};
-use shallop_core::{Class, Ecn, Span, Time};
+use shallop_core::{Class, Ecn, Span, Stream, Time};
 use std::ops::Range;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -17,9 +17,30 @@ pub struct Out<H> {
     pub ecn: Ecn,
 }
 
+/// The next packet of the metered class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextMetered {
+    pub at: Time,
+    pub class: Class,
+    /// Upper bound of the size on the wire in bytes.
+    pub max_size: u16,
+}
+
+/// The state of an endpoint that changes when it sends the packet of [`Endpoint::next_metered`].
+#[derive(Clone, Debug)]
+pub struct MeteredState {
+    pub(crate) due: Time,
+    /// Number of metered packets sent.
+    pub(crate) sent: u64,
+    pub(crate) random: Stream,
+    pub(crate) last_active: Time,
+}
+
 /// One end of a flow. The default methods suit a receiver that sends nothing and has no deadline.
 pub trait Endpoint {
     type Head: Copy;
+    /// Whether [`Endpoint::next_metered`] may return packets.
+    const SENDS_METERED: bool = false;
 
     fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn);
 
@@ -32,6 +53,20 @@ pub trait Endpoint {
     fn poll_metered(&mut self, _now: Time) -> Option<Out<Self::Head>> {
         None
     }
+
+    /// The metered packet that the endpoint sends at its next deadline, if it does nothing else then, and if
+    /// [`Endpoint::restore_metered`] can undo it.
+    fn next_metered(&self) -> Option<NextMetered> {
+        None
+    }
+
+    /// The state for [`Endpoint::restore_metered`].
+    fn metered_state(&self) -> Option<MeteredState> {
+        None
+    }
+
+    /// Takes back all packets sent since this state was saved. The endpoint had no other input since then.
+    fn restore_metered(&mut self, _state: &MeteredState) {}
 
     /// Whether [`Endpoint::poll`] has a packet to send now.
     fn ready(&self, _now: Time) -> bool {
@@ -82,6 +117,15 @@ macro_rules! forward_endpoint {
     ($dispatch:ident) => {
         fn on_timer(&mut self, now: Time) {
             $dispatch!(self, end => end.on_timer(now));
+        }
+        fn next_metered(&self) -> Option<crate::endpoint::NextMetered> {
+            $dispatch!(self, end => end.next_metered())
+        }
+        fn metered_state(&self) -> Option<crate::endpoint::MeteredState> {
+            $dispatch!(self, end => end.metered_state())
+        }
+        fn restore_metered(&mut self, state: &crate::endpoint::MeteredState) {
+            $dispatch!(self, end => end.restore_metered(state));
         }
         fn ready(&self, now: Time) -> bool {
             $dispatch!(self, end => end.ready(now))

@@ -25,7 +25,7 @@ pub mod wire;
 pub use any::{AnyEnd, AnyHead, ExpressPassEnd, FlashPassEnd, TcpEnd, UdpEnd};
 pub use arrived::Arrived;
 pub use counters::{Credits, EndpointCounters};
-pub use endpoint::{Endpoint, Nic, Out, settle};
+pub use endpoint::{Endpoint, MeteredState, NextMetered, Nic, Out, settle};
 pub use flow_state::{CaState, FlowState};
 pub use middlebox::{Middlebox, PassThrough};
 pub use peer::Peer;

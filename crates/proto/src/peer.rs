@@ -32,6 +32,7 @@ macro_rules! dispatch {
 
 impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
     type Head = S::Head;
+    const SENDS_METERED: bool = S::SENDS_METERED || R::SENDS_METERED;
 
     forward_endpoint!(dispatch);
 

@@ -14,11 +14,14 @@ pub enum Priority {
 
 /// The endpoints that wait for one host's link, in the order in which they are served.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct RoundRobin {
-    normal: VecDeque<End>,
-    low: VecDeque<End>,
+    /// Number of endpoints that wait.
+    len: u32,
     /// When the first of the present endpoints began to wait; before that, none waited.
     since: Time,
+    normal: VecDeque<End>,
+    low: VecDeque<End>,
 }
 
 impl RoundRobin {
@@ -33,21 +36,25 @@ impl RoundRobin {
             (Some(Priority::Low), true) => return Priority::Low,
             (Some(Priority::Low), false) => self.low.retain(|other| *other != end),
             (None, true) => {
+                self.len += 1;
                 self.low.push_back(end);
                 return Priority::Low;
             }
-            (None, false) => {}
+            (None, false) => self.len += 1,
         }
         self.normal.push_back(end);
         Priority::Normal
     }
 
     pub fn dequeue(&mut self) -> Option<End> {
-        self.normal.pop_front().or_else(|| self.low.pop_front())
+        let next = self.normal.pop_front().or_else(|| self.low.pop_front());
+        self.len -= u32::from(next.is_some());
+        next
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.normal.is_empty() && self.low.is_empty()
+        self.len == 0
     }
 
     /// The earliest time at which a waiting endpoint may be served, if the link is busy until `free`; `None` if none

@@ -1,6 +1,7 @@
 //! A network interface: a port, its packet buffer and the endpoints that wait for its link. Also `HostLink`, by which
 //! an endpoint sends on the link of its host.
 
+use crate::simulator::Ahead;
 use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
 use shallop_proto::{Nic, Out, Priority, RoundRobin};
 use shallop_switch::{Pool, PooledBuffer, Port, PortBuffer};
@@ -9,14 +10,18 @@ use shallop_topology::NicMode;
 /// A port with its buffer, and the node at the other end of its link. Aligned to a cache line, since every packet uses
 /// it.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Interface<H> {
     pub port: Port<H>,
-    pub buffer: PortBuffer,
-    /// Endpoints of the host that wait for the link; always empty at a switch.
-    pub waiting: RoundRobin,
     /// Node at the other end of the link.
     pub peer: Node,
+    /// Number of endpoints of flows in progress that send on the link.
+    pub users: u32,
+    /// Packets that were sent ahead of time, at a host.
+    pub ahead: Option<Box<Ahead>>,
+    /// Endpoints of the host that wait for the link; always empty at a switch.
+    pub waiting: RoundRobin,
+    pub buffer: PortBuffer,
 }
 
 impl<H: Copy> Interface<H> {

@@ -4,8 +4,11 @@
 //! their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
 //! crossed its wire, then lets the endpoints that wait for it send.
 
+mod ahead;
 mod real_hosts;
 mod state;
+
+pub(crate) use ahead::Ahead;
 
 use crate::flow_table::{EndState, FlowTable};
 use crate::link::{HostLink, Interface};
@@ -102,6 +105,8 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             buffer,
             waiting: RoundRobin::default(),
             peer: graph.far(number),
+            users: 0,
+            ahead: None,
         };
         let interfaces = (0..).zip(ports.iter().zip(buffers)).map(interface).collect();
         let mut sim = Self {
@@ -153,6 +158,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             return self.keep_pace(end);
         }
         self.run_events(end);
+        self.take_back_all();
     }
 
     fn run_events(&mut self, mut end: Time) {
@@ -188,6 +194,10 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             self.probe.on_start(now, first.flow(), &facts);
             let path = End::sender(self.flows.path_flow(connections, [from, to]));
             let ends = [self.end_state(sender, path, from, to), self.end_state(receiver, path.peer(), to, from)];
+            for port in ends.each_ref().map(|end| end.port) {
+                self.take_back(now, port);
+                self.interfaces[port as usize].users += 1;
+            }
             if H::ANY {
                 self.hosts.on_start(first.flow(), &ends[0].machine);
             }
@@ -205,10 +215,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     }
 
     fn on_end_timer(&mut self, now: Time, end: End) {
+        self.take_back_of(now, end);
         let state = self.flows.get(end);
         state.machine.on_timer(now);
         state.report(now, end, &mut self.probe);
         self.settle_end(now, end);
+        self.send_ahead(end);
         self.retire_if_quiescent(end);
     }
 
@@ -372,6 +384,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {
         let end = packet.envelope.end;
         self.probe.on_deliver(now, &packet.envelope);
+        self.take_back_of(now, end);
         let state = self.flows.get(end);
         state.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
         state.report(now, end, &mut self.probe);
@@ -396,6 +409,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         if self.flows.is_quiescent(end) {
             let has_no_deadline = |end| self.events.deadline(self.target(end)).is_none();
             if has_no_deadline(end) && has_no_deadline(end.peer()) {
+                for end in [end, end.peer()] {
+                    self.interfaces[self.flows.get(end).port as usize].users -= 1;
+                }
                 self.flows.retire_flow(end);
             }
         }

@@ -61,6 +61,16 @@ impl Impairment {
         Self { loss, loss_burst, in_burst, jitter, reordering, reordering_delay, duplicates, outages, stream }
     }
 
+    /// Whether the only random draw for a packet is its jitter, when it is sent.
+    pub(crate) fn draws_only_jitter(&self) -> bool {
+        self.loss_burst.is_none() && self.loss.max(self.reordering).max(self.duplicates) <= 0.0
+    }
+
+    /// Whether packets may be lost or duplicated.
+    pub(crate) fn has_fates(&self) -> bool {
+        self.loss > 0.0 || self.loss_burst.is_some() || self.duplicates > 0.0 || !self.outages.is_empty()
+    }
+
     /// True with this probability. Probability zero draws nothing from the stream.
     fn draw(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.stream.chance(probability)

@@ -8,8 +8,10 @@
 //! A packet leaves its queue when its first bit is sent. A packet that finds the link idle is sent at once and never
 //! counts as queued.
 
+mod ahead;
 mod state;
 
+pub use ahead::PortState;
 pub use state::PortCounters;
 
 use crate::mark::{AqmInput, Decision};
@@ -17,21 +19,23 @@ use crate::{aggregate::FrameAggregation, buffer::Buffer, discipline::backlog::Dr
 use crate::{port_config::PortConfig, queue::Queue, schedule::Schedule, transmitter::Transmitter, wire::LinkChange};
 use shallop_core::{Bytes, Class, DropCause, Ecn, End, Envelope, Pace, Packet, Probe, QueueId, Share, Span, Time};
 
-/// A port. Fields that every packet uses are in this struct, all others behind the pointer to `Cold`.
+/// A port. Fields that every packet uses are in this struct, in the order of use, all others behind the pointer to
+/// `Cold`.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Port<C> {
-    link: Transmitter<C>,
     /// Lower bound of the time at which the next enqueued packet is served.
     pub next_service: Time,
-    /// Time of the link's next change of rate or delay.
-    next_change: Time,
     /// Bitmask of queues that have packets; bit `i` stands for queue `i`.
     backlogged: u32,
     /// Bitmask of queues eligible for the idle fast path: a packet that finds the link idle is sent without calling the
     /// queue, since the queue has no meter, policer, frame aggregation, weight, averaged length or discipline that
     /// counts it.
     fast_path: u32,
+    link: Transmitter<C>,
     queue_of: [u8; Class::COUNT],
+    /// Time of the link's next change of rate or delay.
+    next_change: Time,
     cold: Box<Cold<C>>,
 }
 

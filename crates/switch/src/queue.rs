@@ -273,6 +273,11 @@ impl<C: Copy> Queue<C> {
         self.meter.as_mut().is_none_or(|meter| meter.admits(now, size))
     }
 
+    /// Whether a packet that finds the queue empty and the link idle changes nothing of the queue but the meter.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.policer.is_none() && !self.special && self.reds.is_empty()
+    }
+
     /// Whether the policer lets an arriving packet pass.
     pub fn conforms(&mut self, now: Time, size: Bytes) -> bool {
         self.policer.as_mut().is_none_or(|policer| policer.admits(now, size))

@@ -10,20 +10,20 @@ const MIN_CAPACITY: usize = 8;
 
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    slots: Vec<T>,
-    first: usize,
-    len: usize,
+    slots: Box<[T]>,
+    first: u32,
+    len: u32,
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), first: 0, len: 0 }
+        Self { slots: Box::new([]), first: 0, len: 0 }
     }
 }
 
 impl<T: Copy> Ring<T> {
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     pub fn is_empty(&self) -> bool {
@@ -32,29 +32,29 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { self.slots.get(self.first) }
+        if self.len == 0 { None } else { self.slots.get(self.first as usize) }
     }
 
     /// The `nth` element from the head; 0 is the oldest.
     pub fn get(&self, nth: usize) -> Option<&T> {
-        if nth >= self.len {
+        if nth >= self.len() {
             return None;
         }
-        self.slots.get((self.first + nth) & (self.slots.len() - 1))
+        self.slots.get((self.first as usize + nth) & (self.slots.len() - 1))
     }
 
     /// Adds a slot at the tail and returns it for the caller to write, so that an element is copied only once. The slot
     /// holds an old value, or one made by `filler`.
     #[inline]
     pub fn push(&mut self, filler: impl FnOnce() -> T) -> &mut T {
-        let capacity = self.slots.len();
-        if self.len == capacity {
-            self.resize((self.len * 2).max(MIN_CAPACITY), filler());
-        } else if self.len * SPARSE < capacity && capacity > MIN_CAPACITY * SPARSE {
+        let (capacity, len) = (self.slots.len(), self.len());
+        if len == capacity {
+            self.resize((len * 2).max(MIN_CAPACITY), filler());
+        } else if len * SPARSE < capacity && capacity > MIN_CAPACITY * SPARSE {
             self.resize(capacity / 2, filler());
         }
         let mask = self.slots.len().wrapping_sub(1);
-        let slot = (self.first + self.len) & mask;
+        let slot = (self.first as usize + len) & mask;
         self.len += 1;
         prefetch_index(&self.slots, (slot + 1) & mask);
         &mut self.slots[slot]
@@ -66,20 +66,25 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        let (slot, mask) = (self.first, self.slots.len() - 1);
-        self.first = (slot + 1) & mask;
+        let (slot, mask) = (self.first as usize, self.slots.len() - 1);
+        self.first = ((slot + 1) & mask) as u32;
         self.len -= 1;
         prefetch_index(&self.slots, (slot + 2) & mask);
         self.slots.get_mut(slot)
+    }
+
+    /// Removes the newest `count` elements.
+    pub fn drop_newest(&mut self, count: usize) {
+        self.len -= count as u32;
     }
 
     /// Moves the elements to a ring of this capacity, a power of two, and fills the ring's other slots with `filler`.
     #[cold]
     fn resize(&mut self, capacity: usize, filler: T) {
         let mut slots = Vec::with_capacity(capacity);
-        slots.extend((0..self.len).filter_map(|nth| self.get(nth).copied()));
+        slots.extend((0..self.len()).filter_map(|nth| self.get(nth).copied()));
         slots.resize(capacity, filler);
-        (self.slots, self.first) = (slots, 0);
+        (self.slots, self.first) = (slots.into_boxed_slice(), 0);
     }
 }
 

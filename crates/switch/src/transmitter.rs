@@ -4,17 +4,18 @@ use crate::{impairment::Impairment, wire::Wire};
 use shallop_core::{BitsPerSec, Class, Pace, Packet, Probe, Span, Time};
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Transmitter<C> {
+    pub wire: Wire<C>,
     /// Time at which the link has sent the last bit of all dequeued packets.
     pub free_at: Time,
-    /// Number of the port in reports to the probe.
-    pub number: u32,
-    pub wire: Wire<C>,
     pub pace: Pace,
-    /// Packets sent, by class.
-    pub sent: [u64; Class::COUNT],
     /// Bytes sent, including preamble and inter-frame gap.
     pub bytes: u64,
+    /// Packets sent, by class.
+    pub sent: [u64; Class::COUNT],
+    /// Number of the port in reports to the probe.
+    pub number: u32,
 }
 
 impl<C: Copy> Transmitter<C> {

@@ -3,7 +3,7 @@
 
 use crate::impairment::{Fate, Impairment};
 use crate::ring::Ring;
-use shallop_core::{BitsPerSec, Packet, Span, Time};
+use shallop_core::{BitsPerSec, Packet, Span, Stream, Time};
 use std::collections::BTreeMap;
 
 /// A change of a link's rate or delay during the run, or a pause in which it starts no packet.
@@ -46,28 +46,36 @@ impl<C> Impaired<C> {
     }
 }
 
+/// The time `latest` and the random stream of a wire.
+pub(crate) type WireState = (Time, Option<Stream>);
+
+/// A wire. Fields that each packet uses come first, so that they are in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Wire<C> {
     /// Time at which the first packet in flight arrives; [`Time::LAST`] if there is none.
     next: Time,
-    delay: Span,
+    ring: Ring<InFlight<C>>,
     /// Whether packets may have different delays, because of jitter, reordering or a change of the delay.
     varies: bool,
     /// Whether reordered packets are in flight.
     has_late: bool,
+    /// Whether packets may be lost or duplicated.
+    has_fates: bool,
+    delay: Span,
     /// Latest arrival time of a packet that is not reordered. Later packets do not arrive before this time.
     latest: Time,
-    ring: Ring<InFlight<C>>,
     impairment: Option<Box<Impaired<C>>>,
 }
 
 impl<C: Copy> Wire<C> {
     pub fn new(delay: Span, impairment: Option<Impairment>) -> Self {
+        let has_fates = impairment.as_ref().is_some_and(Impairment::has_fates);
         let impaired = |impairment| Impaired { impairment, late: BTreeMap::new(), count: 0, removed: None };
         let impairment = impairment.map(|impairment| Box::new(impaired(impairment)));
-        let varies = impairment.is_some();
+        let (varies, has_late) = (impairment.is_some(), false);
         let (next, latest, ring) = (Time::LAST, Time::ZERO, Ring::default());
-        Self { next, delay, varies, has_late: false, latest, ring, impairment }
+        Self { next, ring, varies, has_late, has_fates, delay, latest, impairment }
     }
 
     /// Puts a packet on the wire whose last bit leaves the port at `sent`.
@@ -146,9 +154,44 @@ impl<C: Copy> Wire<C> {
     /// Draws whether a packet that has crossed the wire at `now` is delivered, lost or duplicated.
     #[inline]
     pub fn draw_fate(&mut self, now: Time) -> Fate {
+        if self.has_fates { self.draw_impaired_fate(now) } else { Fate::Arrives }
+    }
+
+    #[cold]
+    fn draw_impaired_fate(&mut self, now: Time) -> Fate {
         let Some(impaired) = &mut self.impairment else { return Fate::Arrives };
         let delay = self.delay.min(now.since_start());
         impaired.impairment.draw_fate(now - delay, now)
+    }
+
+    /// Whether the wire draws nothing but the jitter of a packet, when the packet is put on it.
+    pub(crate) fn draws_only_jitter(&self) -> bool {
+        self.impairment.as_ref().is_none_or(|impaired| impaired.impairment.draws_only_jitter())
+    }
+
+    /// State that putting a packet on the wire changes, besides the packets in flight.
+    pub(crate) fn state(&self) -> WireState {
+        (self.latest, self.impairment.as_ref().map(|impaired| impaired.impairment.stream.clone()))
+    }
+
+    /// Removes the `count` packets that were put on the wire since this state, as far as they are still in flight.
+    /// Returns the number of packets that are not.
+    pub(crate) fn restore(&mut self, (latest, stream): &WireState, count: usize) -> usize {
+        let in_flight = count.min(self.ring.len());
+        self.ring.drop_newest(in_flight);
+        self.latest = *latest;
+        if let (Some(impaired), Some(stream)) = (&mut self.impairment, stream) {
+            impaired.impairment.stream.clone_from(stream);
+        }
+        count - in_flight
+    }
+
+    /// Removes the first `count` packets in flight, none of them reordered.
+    pub(crate) fn drop_first(&mut self, count: usize) {
+        for _ in 0..count {
+            self.ring.pop();
+        }
+        self.next = self.ring.front().map_or(Time::LAST, |first| first.arrival);
     }
 
     /// Number of packets in flight.

@@ -71,6 +71,13 @@ fn total(count: Count) -> u64 {
 }
 
 pub(crate) fn sim<'a, E: EndpointFactory>(setup: &'a ResolvedRun<'_>, ends: &'a E) -> Simulator<'a, E::End, Tally> {
+    let of_host = setup.layout.ports.iter().zip(0..).map(|(_, port)| !setup.network.is_switch_port(port)).collect();
+    sim_with(setup, ends, Tally { of_host, ..Tally::default() })
+}
+
+pub(crate) fn sim_with<'a, E: EndpointFactory, P: Probe>(
+    setup: &'a ResolvedRun<'_>, ends: &'a E, probe: P,
+) -> Simulator<'a, E::End, P> {
     let salt = setup.root().stream("ecmp", 0).draw();
     let graph = setup.network.graph.clone();
     let network = Network {
@@ -82,8 +89,7 @@ pub(crate) fn sim<'a, E: EndpointFactory>(setup: &'a ResolvedRun<'_>, ends: &'a 
         nic: setup.plan.nic,
     };
     let flows: Vec<_> = shallop_plan::flows::FlowGenerator::new(setup).map(|flow| ends.flow(&flow)).collect();
-    let of_host = (0..network.ports.len() as u32).map(|port| !setup.network.is_switch_port(port)).collect();
-    Simulator::new(network, Box::new(flows.into_iter()), Tally { of_host, ..Tally::default() })
+    Simulator::new(network, Box::new(flows.into_iter()), probe)
 }
 
 /// The packets that carry payload.
@@ -350,7 +356,7 @@ fn shape() -> impl Strategy<Value = (Topology, Vec<u32>)> {
     prop_oneof![dumbbell, lot]
 }
 
-fn plans() -> impl Strategy<Value = Plan> {
+pub(crate) fn plans() -> impl Strategy<Value = Plan> {
     let network = prop_oneof![3 => graph(), 1 => shape()];
     let flow = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1usize..4, 1u64..60_000);
     let buffer = prop_oneof![

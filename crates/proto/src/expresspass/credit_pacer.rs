@@ -6,7 +6,7 @@
 use super::config::{Config, StopPolicy};
 use super::credit_loss::CreditLoss;
 use super::head::{Head, UNLIMITED};
-use crate::endpoint::Out;
+use crate::endpoint::{MeteredState, NextMetered, Out};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{Class, Ecn, Span, Stream, Time};
 
@@ -116,6 +116,23 @@ impl<R: Rate> CreditPacer<R> {
         Some(sample)
     }
 
+    /// The next credit, if the rate does not change before.
+    pub(super) fn next_metered(&self) -> Option<NextMetered> {
+        let at = self.due?;
+        let max_size = self.min_size + (self.sizes - 1) as u16;
+        (!self.updates(at)).then_some(NextMetered { at, class: Class::Credit, max_size })
+    }
+
+    /// The state that sending the credits of [`CreditPacer::next_metered`] changes.
+    pub(super) fn metered_state(&self) -> Option<MeteredState> {
+        let (sent, random) = (self.next, self.random.clone());
+        Some(MeteredState { due: self.due?, sent, random, last_active: Time::ZERO })
+    }
+
+    pub(super) fn restore_metered(&mut self, state: &MeteredState) {
+        (self.due, self.next, self.random) = (Some(state.due), state.sent, state.random.clone());
+    }
+
     pub(super) fn poll(&mut self, now: Time) -> Option<Out<Head>> {
         if self.due? > now {
             return None;
@@ -135,13 +152,16 @@ impl<R: Rate> CreditPacer<R> {
         Some(Out { head, body: 0..0, size, class: Class::Credit, ecn: Ecn::Ect })
     }
 
+    /// Whether a credit at `now` updates the credit rate.
+    fn updates(&self, now: Time) -> bool {
+        let elapsed = now.saturating_since(self.updated_at);
+        self.rtt.is_some_and(|rtt| elapsed >= rtt) && !elapsed.is_zero() && !self.loss.is_empty()
+    }
+
     /// Updates the credit rate once in a round trip: reports the loss of credits to the feedback rule.
     fn update(&mut self, now: Time) {
-        let Some(rtt) = self.rtt else { return };
+        let Some(rtt) = self.rtt.filter(|_| self.updates(now)) else { return };
         let elapsed = now.saturating_since(self.updated_at);
-        if elapsed < rtt || elapsed.is_zero() || self.loss.is_empty() {
-            return;
-        }
         let (sent, returned) = self.loss.take_counts();
         let epoch = Epoch {
             now,

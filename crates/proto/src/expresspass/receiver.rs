@@ -13,7 +13,7 @@
 
 use super::head::{Head, control, small};
 use super::{config::Config, credit_pacer::CreditPacer};
-use crate::endpoint::{Endpoint, Out};
+use crate::endpoint::{Endpoint, MeteredState, NextMetered, Out};
 use crate::flow_state::{FlowState, payload_rate};
 use crate::{arrived::Arrived, counters::EndpointCounters};
 use shallop_control::Rate;
@@ -185,6 +185,7 @@ impl<R: Rate> Receiver<R> {
 
 impl<R: Rate> Endpoint for Receiver<R> {
     type Head = Head;
+    const SENDS_METERED: bool = true;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
         self.rtt_sample = None;
@@ -231,6 +232,20 @@ impl<R: Rate> Endpoint for Receiver<R> {
 
     fn poll_metered(&mut self, now: Time) -> Option<Out<Head>> {
         self.pacer.poll(now)
+    }
+
+    fn next_metered(&self) -> Option<NextMetered> {
+        let next = self.pacer.next_metered()?;
+        let alone = !self.ready(next.at) && self.nack_timeout.is_none_or(|at| at > next.at);
+        alone.then_some(next)
+    }
+
+    fn metered_state(&self) -> Option<MeteredState> {
+        self.pacer.metered_state()
+    }
+
+    fn restore_metered(&mut self, state: &MeteredState) {
+        self.pacer.restore_metered(state);
     }
 
     fn ready(&self, _now: Time) -> bool {

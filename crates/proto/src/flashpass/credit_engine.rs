@@ -10,7 +10,7 @@
 
 use super::epochs::{EmulationEpoch, Epochs};
 use super::head::{TIMESTAMP_STEP, round_up_to_step};
-use crate::{counters::Credits, wire::MIN_FRAME};
+use crate::{counters::Credits, endpoint::MeteredState, wire::MIN_FRAME};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
 use std::collections::VecDeque;
@@ -164,6 +164,22 @@ impl<R: Rate> CreditEngine<R> {
         Some(Emulation { time: now, tagged })
     }
 
+    /// When the next emulation packet is due, if it is neither tagged nor the first of an epoch.
+    pub(super) fn next_in_epoch(&self) -> Option<Time> {
+        let at = self.next_emulation()?;
+        (!self.paused && !self.begins_epoch(at) && !self.is_covered()).then_some(at)
+    }
+
+    /// The state that sending the packets of [`CreditEngine::next_in_epoch`] changes.
+    pub(super) fn metered_state(&self, last_active: Time) -> MeteredState {
+        MeteredState { due: self.next_emulation, sent: self.emulated, random: self.random.clone(), last_active }
+    }
+
+    pub(super) fn restore_metered(&mut self, state: &MeteredState) {
+        self.epochs.take_back(self.emulated - state.sent);
+        (self.emulated, self.next_emulation, self.random) = (state.sent, state.due, state.random.clone());
+    }
+
     /// Processes a credit for the emulation packet that was sent at `time`.
     pub fn on_credit(&mut self, now: Time, time: Time) {
         self.on_credit_of_late(now, time, Span::ZERO);
@@ -261,12 +277,17 @@ impl<R: Rate> CreditEngine<R> {
         }
     }
 
-    /// Begins a new epoch if there is none, if emulation was interrupted, or if the current epoch has lasted its part
-    /// of a round trip. Until a round trip is measured, the waiting time takes its place.
-    fn begin_epoch_if_due(&mut self, now: Time) {
+    /// Whether an emulation packet at `now` begins a new epoch: there is none, emulation was interrupted, or the
+    /// current epoch has lasted its part of a round trip. Until a round trip is measured, the waiting time takes its
+    /// place.
+    fn begins_epoch(&self, now: Time) -> bool {
         let length = if self.config.attribute { self.round_length() } else { Span::MAX };
         let renewed = self.round.is_some_and(|(begun, _)| self.epochs.began_before(begun));
-        if !self.epochs.is_over(now, length) && !renewed {
+        self.epochs.is_over(now, length) || renewed
+    }
+
+    fn begin_epoch_if_due(&mut self, now: Time) {
+        if !self.begins_epoch(now) {
             return;
         }
         while let Some(epoch) = self.epochs.close_expired(now, self.config.wait) {

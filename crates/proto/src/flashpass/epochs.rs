@@ -106,6 +106,14 @@ impl Epochs {
         }
     }
 
+    /// Takes back the last packets of the current epoch; none of them is tagged or has returned.
+    pub fn take_back(&mut self, packets: u64) {
+        let Some(epoch) = self.epochs.back_mut() else { return };
+        epoch.sent -= packets;
+        epoch.untagged_sent -= packets;
+        self.untagged_in_flight -= packets;
+    }
+
     /// The time of the next packet's slot in the current epoch.
     pub fn next_slot(&self) -> Time {
         self.epochs.back().map_or(Time::ZERO, EmulationEpoch::end)

@@ -11,7 +11,7 @@ use super::head::{Ack, AckBitmap, Head, TIMESTAMP_STEP};
 use crate::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 use crate::arrived::Arrived;
 use crate::counters::{Credits, EndpointCounters};
-use crate::endpoint::{Endpoint, Out};
+use crate::endpoint::{Endpoint, MeteredState, NextMetered, Out};
 use crate::flow_state::{FlowState, payload_rate};
 use crate::wire;
 use shallop_control::Rate;
@@ -246,6 +246,7 @@ impl<R: Rate> Sender<R> {
 
 impl<R: Rate> Endpoint for Sender<R> {
     type Head = Head;
+    const SENDS_METERED: bool = true;
 
     fn on_packet(&mut self, now: Time, head: &Head, _ecn: Ecn) {
         (self.rtt_sample, self.last_active) = (None, now);
@@ -290,6 +291,22 @@ impl<R: Rate> Endpoint for Sender<R> {
         let head = Head::Emulation { time: emulation.time, max_credit_delay };
         let ecn = if emulation.tagged { Ecn::NotEct } else { Ecn::Ect };
         Some(Out { head, body: 0..0, size: head.size(), class: Class::Emulation, ecn })
+    }
+
+    fn next_metered(&self) -> Option<NextMetered> {
+        let at = self.engine.next_in_epoch()?;
+        let others = [self.engine.next_departure(), self.timeout_at, self.unscheduled.wakeup()];
+        let alone = self.started && !self.ready(at) && others.into_iter().flatten().all(|other| other > at);
+        alone.then_some(NextMetered { at, class: Class::Emulation, max_size: wire::MIN_FRAME })
+    }
+
+    fn metered_state(&self) -> Option<MeteredState> {
+        Some(self.engine.metered_state(self.last_active))
+    }
+
+    fn restore_metered(&mut self, state: &MeteredState) {
+        self.last_active = state.last_active;
+        self.engine.restore_metered(state);
     }
 
     fn ready(&self, _now: Time) -> bool {
