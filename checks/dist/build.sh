@@ -4,9 +4,9 @@
 #   checks/dist/build.sh OUT TOOLS [OPTION...]
 #
 # OUT gets the packages; TOOLS, a virtual environment with maturin and zig, is made if it does not exist. OPTIONS are
-# those of maturin: `--profile dev` builds quickly, and without the profile of training runs that other builds use. zig links against glibc 2.17, so that the command runs on every Linux
-# distribution since 2014. Without zig, or with ZIG=no, the wheel asks for the glibc of this machine, and this script says
-# which.
+# those of maturin: `--profile dev` builds quickly, and without the profile of training runs that other builds use. zig
+# links against glibc 2.17, so that the command runs on every Linux distribution since 2014. Without zig, or with ZIG=no,
+# the wheel asks for the glibc of this machine, and this script says which.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # Absolute, since compilers of crates run in folders of their own.
