@@ -352,7 +352,7 @@ pub struct Bench {
     /// Measure this build of the command in turn with this one: the ratio is its time over the time of this one
     #[arg(long, value_name = "COMMAND")]
     pub against: Option<PathBuf>,
-    /// Run each case so often
+    /// Number of runs of each case
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Measure one case in this process and print a line of JSON

@@ -14,7 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub fn bench(args: &args::Bench, stop: &AtomicBool) -> Result<ExitCode> {
     if let Some(name) = &args.one {
-        let case = CASES.iter().find(|case| label(case) == *name).ok_or_else(|| plain(&"there is no such case"))?;
+        let case = CASES
+            .iter()
+            .find(|case| label(case) == *name)
+            .ok_or_else(|| plain(&format!("no case is called \"{name}\"")))?;
         print::json(&measure(case, args.quick).map_err(|why| plain(&why))?)?;
         return Ok(ExitCode::SUCCESS);
     }

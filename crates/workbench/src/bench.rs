@@ -37,7 +37,7 @@ pub struct BenchResult {
     pub calibration_events_per_s: f64,
     /// Peak resident memory of the process; `None` where its unit is not known to be KiB.
     pub peak_rss_bytes: Option<u64>,
-    /// Time per packet of another build over that of this one: quartiles of pairs of runs; `None` without pairs.
+    /// Quartiles of pairs of runs: time per packet of the other build, divided by this build's; `None` without pairs.
     pub ratio: [Option<f64>; 3],
 }
 

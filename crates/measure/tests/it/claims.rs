@@ -21,7 +21,7 @@ fn runs(study: &Study) -> Vec<(Job, Run)> {
     study.jobs().into_iter().filter(is_needed).map(run).collect()
 }
 
-/// Checks that the runs of each point with an odd number equal those of the point before it.
+/// Points come in pairs: checks that the runs of the second point equal the runs of the first.
 fn equal(text: &str) {
     let study = study(text);
     for pair in study.points.chunks(2) {

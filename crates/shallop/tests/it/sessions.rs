@@ -47,7 +47,7 @@ struct Step {
     /// Texts, and how often standard output has them.
     #[serde(default)]
     counts: BTreeMap<String, usize>,
-    /// Whether standard output is that of the step before.
+    /// Whether standard output equals the output of the previous step.
     #[serde(default)]
     again: bool,
     /// Whether nothing is said on standard error.

@@ -2,7 +2,7 @@
 //! in the processor's cache when a packet is due. So an endpoint that has the link of its host for itself sends several
 //! packets in one event, each with its own time. If the endpoint gets a packet or another endpoint comes to use the
 //! link, endpoint and port return to their state before these packets, and send those that were due until then again.
-//! Nothing else reads this state, so results are those of packets that are sent one by one.
+//! Nothing else reads this state, so results equal a run that sends its packets one by one.
 
 use super::Simulator;
 use crate::{flow_table::EndState, link::Interface, real_hosts::RealHosts};

@@ -38,7 +38,7 @@ impl Receiver<'_> {
         Ok(true)
     }
 
-    /// Whether the complete file has the bytes of the partial one; `None` if there is no complete file.
+    /// Whether the complete file and the partial file have equal bytes; `None` without a complete file.
     fn equals_complete(&self, part: &PartWriter) -> io::Result<Option<bool>> {
         let Some(mut there) = part.target.open_complete()? else { return Ok(None) };
         let size = part.file.metadata()?.len();
