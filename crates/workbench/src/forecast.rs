@@ -9,7 +9,9 @@ use shallop_plan::{ResolvedRun, Study};
 use shallop_results::Job;
 use std::time::Duration;
 
-/// Seconds for which the first scheme is measured, and each other one if the first shows that the study may be long.
+/// Seconds of a first measurement of a study of one scheme. It shows that most of these studies are short.
+const GLANCE: f64 = 0.01;
+/// Seconds for which each scheme is measured if the study may be long.
 const MEASURED: f64 = 0.1;
 /// The same with kernels, from the end of their start.
 const MEASURED_WITH_KERNELS: f64 = 0.5;
@@ -25,6 +27,8 @@ const SLOWEST: f64 = 10.0;
 const MOST_FLOWS: usize = 20_000;
 /// Samples in a run that is measured. The measurement can stop at each.
 const SAMPLES: u64 = 4_000;
+/// Samples until the last flow starts, in runs whose flows all end: such runs may end long before their duration.
+const SAMPLES_OF_STARTS: u64 = 200;
 
 /// How long a study takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +82,7 @@ fn words(time: Duration) -> String {
 /// Seconds for the jobs of a study.
 fn of_study(study: &Study, jobs: &[Job], threads: usize, clock: &Clock) -> Result<f64, &'static str> {
     let plan = |job: &Job| &study.points[job.point].plan;
+    let one_scheme = jobs.iter().all(|job| job.scheme == jobs[0].scheme);
     let mut costs: Vec<(Job, f64)> = Vec::new();
     let (mut sum, mut longest, mut in_real_time) = (0.0, 0.0_f64, false);
     for job in jobs {
@@ -91,13 +96,18 @@ fn of_study(study: &Study, jobs: &[Job], threads: usize, clock: &Clock) -> Resul
         let known = costs.iter().rev().find(|(other, _)| other.scheme == job.scheme);
         let same_point = known.is_some_and(|(other, _)| other.point == job.point);
         let in_budget = clock.seconds() < MEASURED_IN_ALL;
+        let is_short = |seconds: f64| seconds * jobs.len() as f64 / threads as f64 * SLOWEST < WORTH_A_MESSAGE;
+        let has_kernels = plan.has_kernels(job.scheme);
+        if costs.is_empty() && !has_kernels && one_scheme && is_short(measure(plan, *job, GLANCE)?) {
+            return Ok(0.0);
+        }
+        let seconds = if has_kernels { MEASURED_WITH_KERNELS } else { MEASURED };
         let cost = match known {
             Some((_, cost)) if same_point || !in_budget => *cost,
-            None if !in_budget && !plan.has_kernels(job.scheme) => mean(&costs),
-            _ => measure(plan, *job)? / simulated.max(1e-12),
+            None if !in_budget && !has_kernels => mean(&costs),
+            _ => measure(plan, *job, seconds)? / simulated.max(1e-12),
         };
-        let all = cost * simulated * jobs.len() as f64 / threads as f64;
-        if costs.is_empty() && all * SLOWEST < WORTH_A_MESSAGE && !plan.has_kernels(job.scheme) {
+        if costs.is_empty() && !has_kernels && is_short(cost * simulated) {
             return Ok(0.0);
         }
         costs.push((*job, cost));
@@ -111,18 +121,21 @@ fn mean(costs: &[(Job, f64)]) -> f64 {
     costs.iter().map(|(_, cost)| cost).sum::<f64>() / costs.len().max(1) as f64
 }
 
-/// Seconds of computing for a job, from the second half of a part of the run. A run whose flows all end takes as long
-/// as its bytes need: late flows that wait for timeouts cost simulated time and hardly any computing. With flows
-/// without end, the part begins when all have started.
-fn measure(plan: &Plan, job: Job) -> Result<f64, &'static str> {
+/// Seconds of computing for a job, from the second half of a part of the run that takes `least` seconds. A run whose
+/// flows all end takes as long as its bytes need: late flows that wait for timeouts cost simulated time and hardly any
+/// computing. With flows without end, the part begins when all have started.
+fn measure(plan: &Plan, job: Job, least: f64) -> Result<f64, &'static str> {
     let has_kernels = plan.has_kernels(job.scheme);
     if has_kernels && plan.has_programs() {
         return Err("programs in kernels run for the results alone");
     }
-    let (bytes, started) = flows(plan, job);
-    let sample = Span::from_ps((plan.duration.as_ps() / SAMPLES).max(1)).min(plan.sample);
+    let (bytes, all_started) = flows(plan, job);
+    let all_started = all_started.min(plan.duration);
+    let by_starts = bytes.is_some() && all_started > Span::ZERO;
+    let of_starts = if by_starts { all_started / SAMPLES_OF_STARTS } else { plan.duration };
+    let sample = (plan.duration / SAMPLES).min(of_starts).min(plan.sample).max(Span::from_ps(1));
     let plan = Plan { sample, ..plan.clone() };
-    let least = if has_kernels { MEASURED_WITH_KERNELS } else { MEASURED };
+    let started = if bytes.is_some() { Span::ZERO } else { all_started.min(plan.duration / 4) };
     let mut part = Part { clock: Clock::start(), least, started, begun: None, half: None, reached: None };
     if kernels::run(&plan, job.scheme, job.seed, &mut part, None).is_ok() {
         return Ok(part.clock.seconds());
@@ -137,8 +150,7 @@ fn measure(plan: &Plan, job: Job) -> Result<f64, &'static str> {
     Ok(end.seconds + (end.seconds - half.seconds) * of_time.min(of_bytes))
 }
 
-/// The bytes of all flows, or, if one has no end, when the last one has started; at most a quarter of the run is waited
-/// for.
+/// The bytes of all flows, `None` if one has no end, and when the last one starts.
 fn flows(plan: &Plan, job: Job) -> (Option<f64>, Span) {
     let Ok(run) = ResolvedRun::new(plan, job.scheme, job.seed) else { return (None, Span::ZERO) };
     let (mut bytes, mut count, mut last) = (Some(0.0), 0_usize, Span::ZERO);
@@ -149,7 +161,7 @@ fn flows(plan: &Plan, job: Job) -> (Option<f64>, Span) {
     }
     let all = if count == MOST_FLOWS { plan.flows() as f64 / count as f64 } else { 1.0 };
     let bytes = bytes.filter(|bytes| *bytes > 0.0).map(|bytes| bytes * all.max(1.0));
-    (bytes, if bytes.is_some() { Span::ZERO } else { last.min(plan.duration / 4) })
+    (bytes, last)
 }
 
 /// What a run has reached.
@@ -165,7 +177,7 @@ struct Reached {
 struct Part {
     clock: Clock,
     least: f64,
-    /// The simulated time from which the run is measured.
+    /// The simulated time from which the run is measured: all flows have started, or a quarter of the run is over.
     started: Span,
     /// The seconds until the run itself began: kernels start first.
     begun: Option<f64>,
