@@ -2,7 +2,6 @@
 //! captured, so that tests can check that every byte arrived and was counted once.
 
 pub mod flashpass;
-pub mod shared_bottleneck;
 pub mod tcp;
 
 use proptest::prelude::*;
@@ -131,10 +130,6 @@ struct Side<H> {
 impl<H> Side<H> {
     fn new(rate: Option<BitsPerSec>) -> Self {
         Self { pace: rate.map(Pace::new), free_at: Time::ZERO, waiting: false, out: vec![] }
-    }
-
-    fn takes(&self, size: u16) -> Span {
-        self.pace.as_ref().map_or(Span::ZERO, |pace| pace.quote(Bytes::new(size.into())))
     }
 
     fn start(&mut self, now: Time, out: Out<H>) {
