@@ -42,37 +42,3 @@ pub(super) fn completion_table(summary: &Summary) -> Table {
     ];
     Table::new("completion", columns)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use shallop_results::{Point, summary::Fct};
-    use shallop_store::Values;
-
-    #[test]
-    fn lower_bounds_and_few_samples_have_columns() {
-        let all = Completion {
-            count: 41,
-            unfinished: 28,
-            p99_s: Some(8.0),
-            lower_bounds: vec![Statistic::P99S],
-            few_samples: vec![Statistic::P99S, Statistic::P999S],
-            ..Completion::default()
-        };
-        let fct = Fct { all: Some(all), ..Fct::default() };
-        let run = Run { scheme: "cubic".to_owned(), seed: 3, fct, ..Run::default() };
-        let point = Point { schemes: vec!["cubic".to_owned()], ..Point::default() };
-        let summary = Summary { points: vec![point], runs: vec![run], ..Summary::default() };
-        let table = completion_table(&summary);
-        assert_eq!(table.rows(), 8);
-        let column = |name: &str| &table.column(name).expect(name).values;
-        let at = Statistic::ALL.iter().position(|it| *it == Statistic::P99S).expect("in the list");
-        let Values::F64(values) = column("value") else { panic!("numbers") };
-        assert_eq!((values[at], values[0]), (Some(8.0), None));
-        let Values::Bool(bounds) = column("at_least") else { panic!("truth values") };
-        assert_eq!(bounds.iter().filter(|it| **it == Some(true)).count(), 1);
-        let Values::Bool(few) = column("few_samples") else { panic!("truth values") };
-        assert_eq!((few[at], few[0]), (Some(true), Some(false)));
-        assert_eq!(column("unfinished"), &Values::from(vec![28u64; 8]));
-    }
-}

@@ -60,38 +60,3 @@ pub(super) fn groups_table(summary: &Summary) -> Table {
 fn flows<'a>(row: &RunRow<'a, Group>) -> Option<&'a Completion> {
     row.2.fct.all.as_ref()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use shallop_results::summary::{Fct, Run};
-    use shallop_results::{Link, Point};
-    use shallop_store::Values;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn links_and_groups_of_all_runs_have_a_row_each() {
-        let link = Link { place: "a>b".to_owned(), rate_bps: 7, offered: None, ..Link::default() };
-        let all = Completion { count: 3, unfinished: 1, p99_s: Some(2.0), ..Completion::default() };
-        let fct = Fct { all: Some(all), ..Fct::default() };
-        let groups = ["web", "backup"]
-            .map(|name| Group { name: name.to_owned(), fct: fct.clone(), ..Group::default() })
-            .to_vec();
-        let run = |seed: u64| Run {
-            scheme: "cubic".to_owned(),
-            seed,
-            links: vec![link.clone()],
-            groups: groups.clone(),
-            ..Run::default()
-        };
-        let point = Point { name: "low".to_owned(), set: BTreeMap::new(), schemes: vec!["cubic".to_owned()] };
-        let summary = Summary { points: vec![point], runs: vec![run(1), run(2)], ..Summary::default() };
-        let (links, groups) = (links_table(&summary), groups_table(&summary));
-        assert_eq!((links.rows(), groups.rows()), (2, 4));
-        let values = |table: &Table, name: &str| table.column(name).unwrap().values.clone();
-        assert_eq!(values(&links, "seed"), Values::U64(vec![Some(1), Some(2)]));
-        assert_eq!(values(&links, "rate_bps"), Values::U64(vec![Some(7); 2]));
-        assert_eq!(values(&groups, "fct_p99_s"), Values::F64(vec![Some(2.0); 4]));
-        assert_eq!(values(&groups, "unfinished"), Values::U64(vec![Some(1); 4]));
-    }
-}
