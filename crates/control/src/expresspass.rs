@@ -196,7 +196,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use shallop_core::{Span, Time};
-    use std::fmt::Write;
 
     const MIN_RATE: f64 = 0.01;
 
@@ -305,39 +304,6 @@ mod tests {
             rule.on_epoch(&epoch(0.8, 0.5, 0.4));
             assert!((rule.rate() - expected).abs() < 1e-12, "{}", rule.rate());
         }
-    }
-
-    #[test]
-    fn rates_and_w_over_a_series_of_loss_rates() {
-        let losses = [0.0, 0.0, 0.0, 0.0, 0.2, 0.2, 0.05, 0.0, 0.0, 0.12, 0.0, 0.6, 1.0, 0.0, 0.0, 0.0];
-        let (mut code, mut paper) = (code(0.5, 0.5), paper(0.0625, 0.0625));
-        let mut table = "loss   code rate      w   paper rate      w\n".to_owned();
-        for loss in losses {
-            for rule in [&mut code, &mut paper] {
-                rule.on_epoch(&epoch(rule.rate(), loss, rule.rate() * (1.0 - loss)));
-            }
-            let (a, b) = ((code.rate(), code.w), (paper.rate(), paper.w));
-            writeln!(table, "{loss:.2}      {:.4} {:.4}       {:.4} {:.4}", a.0, a.1, b.0, b.1).unwrap();
-        }
-        insta::assert_snapshot!(table, @r"
-        loss   code rate      w   paper rate      w
-        0.00      0.7500 0.5000       0.1273 0.0625
-        0.00      0.8750 0.5000       0.4009 0.2812
-        0.00      0.9375 0.5000       0.6740 0.3906
-        0.00      0.9688 0.5000       0.8637 0.4453
-        0.20      0.7780 0.2500       0.7601 0.2227
-        0.20      0.6397 0.1250       0.6688 0.1113
-        0.05      0.6351 0.0625       0.7168 0.1113
-        0.00      0.6579 0.0625       0.8340 0.3057
-        0.00      0.6964 0.1125       0.9411 0.4028
-        0.12      0.6361 0.0563       0.9110 0.2014
-        0.00      0.6565 0.0563       0.9491 0.2014
-        0.60      0.2739 0.0281       0.4176 0.1007
-        1.00      0.0100 0.0141       0.0100 0.0504
-        0.00      0.0239 0.0141       0.0649 0.0504
-        0.00      0.0865 0.0641       0.3497 0.2752
-        0.00      0.1907 0.1141       0.6405 0.3876
-        ");
     }
 
     proptest! {

@@ -154,8 +154,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
     use super::*;
-    use crate::frame::{cut, cut_datagrams, segment};
-    use crate::test_frames::{tcp, udp};
+    use crate::frame::segment;
+    use crate::test_frames::tcp;
 
     #[test]
     fn the_fields_and_hosts_of_an_ipv6_segment_are_read() {
@@ -173,15 +173,5 @@ mod tests {
         assert_eq!(segment(&marked).unwrap().ecn, Ecn::Ce);
         let differ: Vec<usize> = (0..plain.len()).filter(|&at| plain[at] != marked[at]).collect();
         assert_eq!(differ, [15]);
-    }
-
-    #[test]
-    fn ipv6_frames_are_cut_into_packets_of_the_right_lengths() {
-        let parts = cut(&tcp(6, 3_000), 1_428).unwrap();
-        let sizes: Vec<_> = parts.iter().map(|part| segment(part).unwrap().payload).collect();
-        assert_eq!(sizes, [1_428, 1_428, 144]);
-        let parts = cut_datagrams(&udp(6, 2_500), 1_000).unwrap();
-        let lengths = parts.iter().map(|part| Ip::from_frame(part).unwrap().total_len().unwrap());
-        assert_eq!(lengths.collect::<Vec<_>>(), [1_048, 1_048, 548]);
     }
 }

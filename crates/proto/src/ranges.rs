@@ -191,20 +191,6 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_touch_become_one() {
-        let mut ranges = Ranges::default();
-        assert_eq!(ranges.insert(10..20), (10, 10..20));
-        assert_eq!(ranges.insert(30..40), (10, 30..40));
-        assert_eq!(ranges.gap(0..50), Some(0..10));
-        assert_eq!(ranges.gap(10..50), Some(20..30));
-        assert_eq!(ranges.gap(12..18), None);
-        assert_eq!(ranges.insert(20..30), (10, 10..40));
-        assert_eq!((ranges.last(), ranges.count()), (Some(10..40), 30));
-        assert_eq!((ranges.take_first(9), ranges.take_first(10)), (None, Some(40)));
-        assert!(ranges.is_empty());
-    }
-
-    #[test]
     fn ranges_merge_in_any_order_of_insertion() {
         let mut ranges = Ranges::default();
         for number in 0..10_000 {

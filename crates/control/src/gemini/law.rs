@@ -118,27 +118,6 @@ mod tests {
     }
 
     #[test]
-    fn with_k_of_a_seventh_of_the_bdp_the_scale_factor_is_dctcps_one_half() {
-        let bdp = bdp(BitsPerSec::gbps(1), Span::from_ms(10));
-        assert_eq!(bdp, 10_000_000);
-        let k = Bytes::new(bdp / 8 / 7);
-        let factor = real(scale_factor(k, bdp), REDUCTION_BITS);
-        assert!((factor - 0.5).abs() < 1e-5, "{factor}");
-    }
-
-    #[test]
-    fn the_increase_step_is_one_segment_at_1_gbps_and_8_ms_and_stays_within_its_bounds() {
-        let h_parameter = (1.2e-7 * (1u64 << H_BITS) as f64) as u64;
-        let step = |gbps, rtt| increase_step(h_parameter, bdp(BitsPerSec::gbps(gbps), rtt));
-        let one = real(step(1, Span::from_ms(8)), STEP_BITS);
-        // 1.2e-7 times 8e6 bits is 0.96, which the thesis rounds to 1.
-        assert!((one - 0.96).abs() < 1e-4, "{one}");
-        assert_eq!(step(1, Span::from_us(50)), STEP_BOUNDS.0);
-        assert_eq!(step(100, Span::from_ms(300)), STEP_BOUNDS.1);
-        assert_eq!(step(u64::MAX / 1_000_000_000, Span::MAX), STEP_BOUNDS.1);
-    }
-
-    #[test]
     fn a_reduction_keeps_the_fraction_of_a_segment_and_leaves_two_segments() {
         let extent = f_dcn(512, 1 << REDUCTION_BITS >> 2);
         assert_eq!(extent, 1 << REDUCTION_BITS >> 3);

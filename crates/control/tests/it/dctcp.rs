@@ -56,25 +56,6 @@ fn alpha_and_reductions_match_the_kernels_integers() {
 }
 
 #[test]
-fn alpha_decays_by_a_sixteenth_without_marks_and_is_zero_after_75_windows() {
-    let mut alpha = Alpha::MAX;
-    let mut alphas = vec![alpha];
-    for _ in 0..75 {
-        alpha = update_alpha(alpha, 4, 100, 0);
-        alphas.push(alpha);
-    }
-    assert_eq!(alphas[..8], [1024, 960, 900, 844, 792, 743, 697, 654]);
-    assert_eq!((alphas[74] > 0, alphas[75]), (true, 0));
-    // The decay of each window is rounded down, so the integer exceeds the real number by less than 1/1024 per window.
-    for (windows, real) in [(1, 0.9375), (11, 0.492), (16, 0.356)] {
-        let error = f64::from(alphas[windows]) / 1024.0 - real;
-        let max_error = 16.0 * (1.0 - real) / 1024.0;
-        assert!((-5e-4..max_error + 5e-4).contains(&error), "{windows} windows: {error}");
-    }
-    assert_eq!(update_alpha(0, 4, 100, 100), Alpha::MAX / 16, "one window, in which all packets are marked");
-}
-
-#[test]
 fn an_observation_window_ends_when_the_data_in_flight_at_its_start_is_acknowledged() {
     // Given ten segments in flight, of which three are marked,
     let mut dctcp = dctcp(&alpha(0, Config::RFC), 10, SEGMENT * 10);

@@ -40,34 +40,3 @@ impl Echo {
         self.ece = !self.ece;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ece_stays_set_until_cwr_and_a_new_mark_sets_it_again() {
-        let mut echo = Echo::new(Policy::Rfc3168);
-        let packets = [(Ecn::Ect, false), (Ecn::Ce, false), (Ecn::Ect, false), (Ecn::Ect, true)];
-        let shown = packets.map(|(ecn, reduced)| {
-            echo.on_data(ecn, reduced);
-            echo.ece
-        });
-        assert_eq!(shown, [false, true, true, false]);
-        echo.on_data(Ecn::Ce, true);
-        assert!(echo.ece, "marked again, after the reduction");
-    }
-
-    #[test]
-    fn with_dctcp_ece_changes_whenever_the_marks_change() {
-        let mut echo = Echo::new(Policy::Dctcp);
-        let changes = [Ecn::Ect, Ecn::Ce, Ecn::Ce, Ecn::Ect].map(|ecn| {
-            let changes = echo.on_data(ecn, false);
-            if changes {
-                echo.toggle();
-            }
-            changes
-        });
-        assert_eq!(changes, [false, true, false, true]);
-    }
-}

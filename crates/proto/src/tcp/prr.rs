@@ -88,41 +88,6 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// Loses one of 20 segments and acknowledges the 19 others one by one. Returns how many segments were sent
-    /// for each acknowledgement, and how many are in flight in the end.
-    fn one_of_twenty(target: u64) -> (Vec<u64>, u64) {
-        let mut prr = Prr::new(20 * MSS);
-        let mut in_flight = 19 * MSS;
-        let mut left = vec![];
-        for _ in 0..19 {
-            in_flight -= MSS;
-            let ack = Delivered { mss: MSS, linux: false, delivered: MSS, pipe: in_flight, safe: false };
-            prr.on_ack(&ack, target * MSS);
-            let mut now = 0;
-            while in_flight + MSS <= prr.cwnd() {
-                prr.on_send(MSS);
-                in_flight += MSS;
-                now += 1;
-            }
-            left.push(now);
-        }
-        (left, in_flight / MSS)
-    }
-
-    #[test]
-    fn halving_twenty_segments_sends_one_for_every_second_acknowledgement() {
-        let (left, in_flight) = one_of_twenty(10);
-        assert_eq!(left[..6], [1, 0, 1, 0, 1, 0]);
-        assert_eq!((left.iter().sum::<u64>(), in_flight), (10, 10));
-    }
-
-    #[test]
-    fn fourteen_of_twenty_segments_are_sent_when_the_target_is_fourteen() {
-        let (left, in_flight) = one_of_twenty(14);
-        assert_eq!((left.iter().sum::<u64>(), in_flight), (14, 14));
-        assert!(left.iter().all(|&now| now <= 1));
-    }
-
     #[test]
     fn after_heavy_loss_the_flight_grows_to_the_target_once_acknowledgements_are_safe() {
         // 15 of 20 are lost at once: 4 in flight after the first acknowledgement, target 10.

@@ -17,6 +17,5 @@ mod tcp_offload;
 mod tcp_pacing;
 mod tcp_random;
 mod tcp_recovery;
-mod tcp_theory;
 mod tcp_undo;
 mod tcp_work;

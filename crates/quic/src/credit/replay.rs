@@ -164,17 +164,25 @@ mod tests {
         fn packets_are_accepted_as_by_a_set_of_all_packets(
             start in 0..200_000u64,
             steps in steps(),
-            max_age in prop_oneof![Just(1_000_000u64), 0..12_000u64],
+            max_age in prop_oneof![Just(1_000_000u64), (0..1_200u64).prop_map(|packets| packets * 10)],
         ) {
             let (mut window, mut naive, mut newest) = (window(max_age), Naive::default(), start);
+            let mut dropped = DropCounters::default();
             for (forward, distance) in steps {
                 let index =
                     if forward { newest + distance } else { newest.saturating_sub(distance) };
                 newest = newest.max(index);
                 let expected = naive.accept(index, max_age);
+                match expected {
+                    Ok(()) => {}
+                    Err(ReplayError::Repeated) => dropped.emulation_repeated += 1,
+                    Err(ReplayError::Behind) => dropped.emulation_behind += 1,
+                    Err(ReplayError::Old) => dropped.emulation_old += 1,
+                }
                 prop_assert_eq!(window.accept(sent(index)), expected, "{} of {}", index, newest);
                 prop_assert_eq!(window.newest(), sent(naive.newest.unwrap()).time);
             }
+            prop_assert_eq!(window.dropped, dropped);
         }
 
         #[test]
@@ -191,22 +199,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_packet_of_an_older_cycle_of_sequence_numbers_is_refused() {
-        let mut window = window(u64::MAX);
-        assert_eq!(window.accept(sent(0)), Ok(()));
-        // An attacker holds packet 5 back and sends it one cycle later, before the packet with its sequence number.
-        for index in 10..65_540 {
-            assert_eq!(window.accept(sent(index)), Ok(()));
-        }
-        assert_eq!(window.accept(sent(65_542)), Ok(()));
-        assert_eq!(window.accept(sent(5)), Err(ReplayError::Behind));
-        assert_eq!(window.accept(sent(65_541)), Ok(()));
-        assert_eq!(window.accept(sent(65_541)), Err(ReplayError::Repeated));
-        let dropped = DropCounters { emulation_behind: 1, emulation_repeated: 1, ..DropCounters::default() };
-        assert_eq!(window.dropped, dropped);
     }
 
     #[test]
@@ -227,28 +219,5 @@ mod tests {
         }
         assert_eq!(window.accept(stamp(1, 0)), Err(ReplayError::Behind));
         assert_eq!(window.accept(stamp(1, 1)), Ok(()));
-    }
-
-    #[test]
-    fn the_bound_on_age_is_inclusive() {
-        let mut window = window(100);
-        assert_eq!(window.accept(stamp(20, 1_000)), Ok(()));
-        assert_eq!(window.accept(stamp(10, 900)), Ok(()));
-        assert_eq!(window.accept(stamp(9, 899)), Err(ReplayError::Old));
-        assert_eq!(window.dropped.emulation_old, 1);
-    }
-
-    #[test]
-    fn a_long_stream_with_wraps_is_accepted() {
-        let mut window = window(100_000);
-        for index in 0..300_000 {
-            assert_eq!(window.accept(sent(index)), Ok(()));
-            assert_eq!(window.accept(sent(index)), Err(ReplayError::Repeated));
-        }
-        // A pause of exactly one cycle, and of more.
-        assert_eq!(window.accept(sent(299_999 + 65_536)), Ok(()));
-        assert_eq!(window.accept(sent(299_998 + 65_536)), Ok(()));
-        assert_eq!(window.accept(sent(999_999)), Ok(()));
-        assert_eq!(window.accept(sent(999_999)), Err(ReplayError::Repeated));
     }
 }

@@ -224,22 +224,6 @@ mod tests {
     }
 
     #[test]
-    fn repeated_paths_and_files_used_as_folders_are_refused() {
-        use Kind::{File, Folder};
-        let twice = manifest(&[("a", File, 1), ("b", File, 1), ("a", File, 1)]);
-        assert!(twice.is_err_and(|why| why.contains("\"a\" is there twice")));
-        let both = [("a", Folder, 0), ("a", File, 1)];
-        assert!(manifest(&both).is_err());
-        let inside = [("a/b", File, 1), ("a-b", File, 1), ("a b", File, 1), ("a", File, 1)];
-        let why = manifest(&inside).expect_err("a is a file with a folder's contents");
-        assert!(why.contains("\"a\" is a file and a folder"), "{why}");
-        let deep = [("a/b/c/d", File, 1), ("a/b!", File, 1), ("a/b", File, 1)];
-        assert!(manifest(&deep).is_err());
-        let fine = [("a", Folder, 0), ("a/b", File, 1), ("a-b", File, 1), ("a/b-c/d", File, 1)];
-        assert_eq!(manifest(&fine).map(|manifest| (manifest.files(), manifest.bytes())), Ok((3, 3)));
-    }
-
-    #[test]
     fn folders_on_the_way_to_a_file_count_as_entries() {
         assert_eq!(super::new_names("", "a/b/c"), 3);
         assert_eq!(super::new_names("a/b", "a/b/c"), 1);
