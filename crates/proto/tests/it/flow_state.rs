@@ -1,46 +1,11 @@
 //! The state of a flow for traces: the quantities of Linux's `TCP_INFO`.
 
-use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair, plain, sender, us};
+use crate::support::tcp::{SEGMENT, ms, pair, plain, sender};
 use crate::support::{Pair, Path};
 use shallop_control::{any, reno};
 use shallop_core::{BitsPerSec, Bytes, Time};
-use shallop_proto::tcp::{Config, EcnConfig, Flags, Tcp};
-use shallop_proto::{CaState, Endpoint, FlowState, udp};
-
-fn state(hand: &SenderHarness) -> FlowState {
-    hand.sender.flow_state().unwrap_or_default()
-}
-
-#[test]
-fn the_state_is_open_then_disorder_recovery_and_after_a_timeout_loss() {
-    let mut hand = SenderHarness::new(&plain(), Spy::new(20));
-    assert_eq!(hand.leaving().len(), 20);
-    let first =
-        FlowState { cwnd: Some(20.0), delivered: Some(0), ca_state: Some(CaState::Open), ..FlowState::default() };
-    assert_eq!(state(&hand), first, "without a round trip, a reduction or a pacing rate");
-    let told = |hand: &SenderHarness| (state(hand).ca_state, state(hand).delivered);
-    hand.sends_after_ack(ms(10), 0, &[(1, 2)]);
-    assert_eq!(told(&hand), (Some(CaState::Disorder), Some(1)));
-    hand.sends_after_ack(us(10_100), 0, &[(1, 4)]);
-    assert_eq!(told(&hand), (Some(CaState::Recovery), Some(3)));
-    let sent = hand.sender.scoreboard.snd_nxt / SEGMENT;
-    hand.sends_after_ack(ms(30), sent, &[]);
-    assert_eq!(told(&hand), (Some(CaState::Open), Some(sent)));
-    assert!(state(&hand).srtt.is_some_and(|srtt| ms(0) + srtt >= ms(10)));
-    hand.advance(ms(5_000));
-    assert_eq!(told(&hand), (Some(CaState::Loss), Some(sent)));
-}
-
-#[test]
-fn after_a_mark_the_state_is_cwr_until_all_data_in_flight_then_is_acknowledged() {
-    let config = Config { ecn: EcnConfig::CLASSIC, ..plain() };
-    let mut hand = SenderHarness::new(&config, Spy::shrinking(20, 10));
-    assert_eq!(hand.leaving().len(), 20);
-    hand.answer(ms(10), 4, &[], Flags::ACK | Flags::ECE);
-    assert_eq!((state(&hand).ca_state, state(&hand).cwnd), (Some(CaState::Cwr), Some(10.0)));
-    hand.sends_after_ack(ms(20), 20, &[]);
-    assert_eq!(state(&hand).ca_state, Some(CaState::Open));
-}
+use shallop_proto::tcp::{Config, Tcp};
+use shallop_proto::{Endpoint, FlowState, udp};
 
 #[test]
 fn the_threshold_is_there_after_the_first_reduction_and_a_complete_flow_has_no_state() {

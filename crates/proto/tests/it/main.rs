@@ -17,5 +17,6 @@ mod tcp_offload;
 mod tcp_pacing;
 mod tcp_random;
 mod tcp_recovery;
+mod tcp_scripts;
 mod tcp_undo;
 mod tcp_work;

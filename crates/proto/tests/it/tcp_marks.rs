@@ -103,36 +103,6 @@ fn marks_of_one_window_reduce_cwnd_once_and_set_cwr_once() {
 }
 
 #[test]
-fn the_controller_knows_that_a_loss_follows_a_mark_in_one_window() {
-    let mut hand = SenderHarness::new(&classic(), Spy::new(20)).started();
-    hand.answer(ms(10), 1, &[], Flags::ACK | Flags::ECE);
-    hand.take();
-    hand.answer(ms(11), 1, &[(2, 6)], Flags::ACK | Flags::ECE);
-    assert_eq!(hand.spy().losses.len(), 1);
-    assert!(hand.spy().losses[0].in_cwr);
-    assert_eq!(hand.spy().marks.len(), 1, "and marks during the repair count as part of it");
-}
-
-#[test]
-fn a_mark_in_the_window_of_a_loss_reduces_nothing_and_one_in_the_next_window_does() {
-    let mut hand = SenderHarness::new(&classic(), Spy::new(20)).started();
-    // Given a loss whose repair ends with an acknowledgement that echoes a mark,
-    hand.ack(ms(10), 0, &[(1, 6)]);
-    assert_eq!(hand.spy().losses.len(), 1);
-    let told: Vec<_> = hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)).collect();
-    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1, "the receiver is told: {told:?}");
-    let next = hand.sender.scoreboard.snd_nxt / SEGMENT;
-    hand.answer(ms(20), 20, &[], Flags::ACK | Flags::ECE);
-    assert_eq!(hand.spy().exits.len(), 1);
-    // then the window was reduced for that round trip already,
-    assert_eq!(hand.spy().marks.len(), 0);
-    hand.take();
-    // until data that was sent after the loss is acknowledged.
-    hand.answer(ms(30), next, &[], Flags::ACK | Flags::ECE);
-    assert_eq!(hand.spy().marks.len(), 1);
-}
-
-#[test]
 fn a_gradual_reduction_keeps_sending() {
     let leaving = |gradual| {
         let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };

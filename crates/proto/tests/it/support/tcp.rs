@@ -162,16 +162,12 @@ impl SenderHarness {
         self.respond(at, next, beyond, head);
     }
 
-    /// Acknowledges with the timestamp of a segment that was sent at `sent`.
-    pub fn echo(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], sent: Time) {
-        let timestamp = Timestamp::at(sent);
-        self.respond(at, next, beyond, Head { flags: Flags::ACK, timestamp, ..Head::default() });
-    }
-
-    fn respond(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], head: Head) {
+    /// Acknowledges with this head, whose window is the largest one unless it has another.
+    pub fn respond(&mut self, at: Time, next: u64, beyond: &[(u64, u64)], head: Head) {
         let before = self.advance(at);
         self.before.extend(before);
-        let mut head = Head { ack: next * SEGMENT, window: u16::MAX, scale: 14, ..head };
+        let (window, scale) = if head.window == 0 { (u16::MAX, 14) } else { (head.window, head.scale) };
+        let mut head = Head { ack: next * SEGMENT, window, scale, ..head };
         for (block, &(from, to)) in head.blocks.iter_mut().zip(beyond) {
             *block = SackBlock::for_range(&(from * SEGMENT..to * SEGMENT), head.ack);
         }
