@@ -235,14 +235,6 @@ fn after_an_rto_cwnd_is_one_segment_then_four_and_grows_by_the_acknowledged_segm
 }
 
 #[test]
-fn marks_have_no_effect() {
-    let (mut bbr, path) = steady_at_100_mbps();
-    let before = (bbr.window(), bbr.pacing());
-    bbr.on_mark(&path.loss());
-    assert_eq!((bbr.window(), bbr.pacing()), before);
-}
-
-#[test]
 fn an_app_limited_flow_restarts_after_idle_at_bw_and_without_probe_rtt() {
     let (mut bbr, mut path) = steady_at_100_mbps();
     while bbr.mode() != Mode::ProbeBw(0) {
@@ -257,25 +249,4 @@ fn an_app_limited_flow_restarts_after_idle_at_bw_and_without_probe_rtt() {
     path.in_flight = SEGMENT * 10;
     path.segment(&mut bbr);
     assert!(matches!(bbr.mode(), Mode::ProbeBw(_)), "{:?}", bbr.mode());
-}
-
-#[test]
-fn a_policed_flow_uses_lt_bw_for_48_rounds() {
-    // The largest number of rounds at a constant pacing rate, on a path that loses one segment in five.
-    let longest = |policer| {
-        let config = Config { policer, ..Config::LINUX_IDEAL };
-        let (mut bbr, mut path) = steady(&config, rate(20.0), Span::from_ms(10));
-        let (mut longest, mut since, mut last_rate) = (Bytes::ZERO, Bytes::ZERO, 0.0);
-        for _ in 0..200 * path.bdp().get() / SEGMENT.get() {
-            path.losses = SEGMENT / 4;
-            path.segment(&mut bbr);
-            if (pacing_rate(&bbr) - last_rate).abs() > 0.01 {
-                (since, last_rate) = (path.delivered, pacing_rate(&bbr));
-            }
-            longest = longest.max(path.delivered - since);
-        }
-        longest.ratio(path.bdp())
-    };
-    let (with, without) = (longest(true), longest(false));
-    assert!((46.0..54.0).contains(&with) && without < 7.0, "{with} and {without}");
 }

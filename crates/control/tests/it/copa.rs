@@ -137,16 +137,6 @@ fn competitive_mode_begins_when_the_queue_was_not_nearly_empty_for_five_round_tr
 }
 
 #[test]
-fn losses_and_marks_have_no_effect_in_default_mode() {
-    let ms = Span::from_ms;
-    let (mut copa, path) = flow(&Config::PAPER, 100.0, ms(100), ms(101));
-    copa.on_loss(&path.loss(&copa));
-    copa.on_mark(&path.loss(&copa));
-    copa.on_recovery_exit(path.now);
-    assert!((copa.cwnd() - 100.0).abs() < 1e-3 && (copa.delta() - 0.5).abs() < 1e-9);
-}
-
-#[test]
 fn an_rto_leaves_two_segments_and_restarts_slow_start() {
     let ms = Span::from_ms;
     let (mut copa, mut path) = flow(&Config::PAPER, 100.0, ms(100), ms(100));
@@ -167,13 +157,4 @@ fn the_pacing_rate_is_two_cwnd_per_standing_rtt() {
     let (copa, _) = flow(&Config::PAPER, 50.0, ms(100), ms(200));
     let rate = copa.pacing().map_or(0.0, |rate| rate.get() as f64);
     assert!((rate / (2.0 * 50.0 * 1460.0 * 8.0 / 0.2) - 1.0).abs() < 1e-3, "{rate}");
-}
-
-#[test]
-fn cwnd_does_not_grow_while_the_sender_is_app_limited() {
-    let ms = Span::from_ms;
-    let (mut copa, mut path) = flow(&Config::PAPER, 100.0, ms(100), ms(100));
-    path.is_cwnd_limited = false;
-    (0..20).for_each(|_| round(&mut copa, &mut path));
-    assert!((copa.cwnd() - 100.0).abs() < 1e-3 && copa.velocity <= 1.0);
 }

@@ -152,18 +152,6 @@ fn for_a_loss_the_rfc_halves_flight_size_and_linux_halves_cwnd() {
     }
 }
 
-#[test]
-fn an_rto_leaves_one_packet_and_half_of_cwnd_as_ssthresh_and_a_mark_leaves_two_packets() {
-    let mut dctcp = dctcp(&Config::LINUX_IDEAL, 41, Bytes::MAX);
-    let path = path();
-    let loss = path.loss(&dctcp);
-    dctcp.on_rto(&loss, true);
-    dctcp.on_rto(&loss, false);
-    assert_eq!((packets(&dctcp), dctcp.slow_start_threshold()), (1, SEGMENT * 20));
-    dctcp.on_mark(&path.loss(&dctcp));
-    assert_eq!((packets(&dctcp), dctcp.slow_start_threshold()), (2, SEGMENT * 2));
-}
-
 /// The mean cwnd, in packets, of a flow of which a fraction `marked` of the packets is marked at random.
 fn mean_under_random_marks(config: &Config, marked: f64) -> f64 {
     let mut dctcp = dctcp(config, 40, SEGMENT * 40);

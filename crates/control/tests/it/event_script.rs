@@ -4,7 +4,7 @@
 use crate::support::bottleneck::Bottleneck;
 use crate::support::{FixedRtt, SEGMENT, start};
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, gemini, reno, vegas};
+use shallop_control::{Loss, Window, bbr, copa, cubic, dctcp, gemini, prague, reno, vegas};
 use shallop_core::{BitsPerSec, Bytes, Span, Time};
 use std::fmt::Write;
 
@@ -167,6 +167,7 @@ fn every_controller_answers_the_script_as_in_its_snapshot() {
         ("cubic_with_beta_of_the_paper", FIXED_RTT, Config::Cubic(beta_of_the_paper)),
         ("vegas_as_in_linux", FIXED_RTT, Config::Vegas(vegas::Config::LINUX_IDEAL)),
         ("dctcp_as_in_linux", FIXED_RTT, Config::Dctcp(dctcp::Config::LINUX_IDEAL)),
+        ("prague_as_in_linux", FIXED_RTT, Config::Prague(prague::Config::LINUX_IDEAL)),
         ("gemini_by_the_thesis", FIXED_RTT, Config::Gemini(gemini::Config::THESIS)),
         ("bbr_as_in_linux", BOTTLENECK, Config::Bbr(bbr::Config::LINUX_IDEAL)),
         ("copa_by_the_paper", BOTTLENECK, Config::Copa(copa::Config::PAPER)),

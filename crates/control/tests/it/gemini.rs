@@ -3,7 +3,7 @@
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::gemini::law::{self, Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 use shallop_control::gemini::{Config, Gemini, PACKET};
-use shallop_control::{Ack, Loss, Start, Window};
+use shallop_control::{Ack, Start, Window};
 use shallop_control::{binary::Gain, ewma::Alpha};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
 
@@ -268,22 +268,6 @@ fn each_signal_can_be_disabled() {
 }
 
 #[test]
-fn a_loss_halves_cwnd_even_after_a_mark_and_an_rto_sets_it_to_one_segment() {
-    let path = FixedRtt::new(Span::from_ms(10));
-    let mut gemini = gemini(&THESIS, 100);
-    gemini.on_ack(&ack(&path, &gemini, 1, 101, true));
-    let marked = gemini.window();
-    gemini.on_loss(&Loss { in_cwr: true, ..path.loss(&gemini) });
-    let half = SEGMENT * (marked.get() / SEGMENT.get() / 2);
-    assert_eq!((gemini.window(), gemini.slow_start_threshold()), (half, half));
-    gemini.on_rto(&path.loss(&gemini), true);
-    let quarter = SEGMENT * (half.get() / SEGMENT.get() / 2);
-    assert_eq!((gemini.window(), gemini.slow_start_threshold()), (SEGMENT, quarter));
-    gemini.on_rto(&path.loss(&gemini), false);
-    assert_eq!(gemini.slow_start_threshold(), quarter, "the same SND.UNA");
-}
-
-#[test]
 fn cwnd_grows_by_h_per_round_trip_for_any_number_of_segments_per_ack() {
     let grown = |acked: u64| {
         let (mut gemini, path) = (gemini(&THESIS, 200), FixedRtt::new(Span::from_ms(10)));
@@ -329,21 +313,4 @@ fn the_default_capacity_is_the_rate_of_the_senders_link() {
     assert_eq!(factors(THESIS, 10), (F_AT_10_MS, 5 << STEP_BITS));
     let frames = Config { k: BufferSize::Packets(50), ..THESIS };
     assert_eq!(factors(frames, 1), factors(THESIS, 1));
-}
-
-#[test]
-fn the_pacing_rate_is_twice_cwnd_over_srtt_in_slow_start_and_1_2_times_it_afterwards() {
-    let mut gemini = Gemini::new(&THESIS, &start());
-    assert_eq!(gemini.pacing(), None, "there is no RTT sample");
-    let mut path = FixedRtt::new(Span::from_ms(10));
-    let check = |gemini: &Gemini, percent: u64| {
-        let bits = gemini.window().get() * 8 * 100 * percent / 100;
-        assert_eq!(gemini.pacing(), BitsPerSec::new(bits));
-    };
-    path.round(&mut gemini);
-    check(&gemini, 200);
-    let loss = path.loss(&gemini);
-    gemini.on_loss(&loss);
-    path.round(&mut gemini);
-    check(&gemini, 120);
 }

@@ -105,18 +105,6 @@ fn the_minimum_cwnd_is_one_segment_after_a_mark_and_two_after_a_loss() {
 }
 
 #[test]
-fn a_loss_in_cwr_does_not_reduce_cwnd_again() {
-    for config in [Config::Reno(reno::Config::RFC), Config::Cubic(cubic::Config::RFC)] {
-        let mut window = config.build(&Start { initial_window: SEGMENT * 40, ..start() });
-        let path = FixedRtt::new(Span::from_ms(10));
-        window.on_mark(&path.loss(&window));
-        let reduced = window.window();
-        window.on_loss(&Loss { in_cwr: true, ..path.loss(&window) });
-        assert_eq!(window.window(), reduced);
-    }
-}
-
-#[test]
 fn cwnd_does_not_grow_and_t_does_not_advance_while_the_sender_is_app_limited() {
     let (mut cubic, mut path) = cubic_after_loss_at(100.0, CUBIC_ONLY);
     path.rtt = Span::from_ms(1);
@@ -128,16 +116,6 @@ fn cwnd_does_not_grow_and_t_does_not_advance_while_the_sender_is_app_limited() {
     path.is_cwnd_limited = true;
     path.round(&mut cubic);
     assert!((cubic.cwnd() - before) < 0.1, "{} against {before}", cubic.cwnd());
-}
-
-#[test]
-fn a_second_rto_for_the_same_snd_una_keeps_ssthresh() {
-    let start = Start { initial_window: SEGMENT * 40, ..start() };
-    let mut reno = Reno::new(&reno::Config::RFC, &start);
-    let path = FixedRtt::new(Span::from_ms(10));
-    reno.on_rto(&path.loss(&reno), true);
-    reno.on_rto(&path.loss(&reno), false);
-    assert_eq!((segments(&reno), reno.slow_start_threshold()), (1.0, SEGMENT * 20));
 }
 
 #[test]

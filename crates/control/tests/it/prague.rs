@@ -2,7 +2,7 @@
 
 use crate::support::{FixedRtt, SEGMENT, start};
 use shallop_control::prague::Config;
-use shallop_control::{Ack, Loss, Prague, Start, Window};
+use shallop_control::{Ack, Prague, Start, Window};
 use shallop_core::{Bytes, Seed, Span, Time};
 
 /// Prague after slow start, independent of the round trip from the start on.
@@ -112,16 +112,6 @@ fn slow_start_ends_at_the_first_mark_which_halves_the_window() {
     assert!((prague.alpha() - 1.0).abs() < 1e-9, "alpha is 1 until a window of data is observed");
     (0..40).for_each(|_| path.segment(&mut prague, false));
     assert!((prague.window().ratio(SEGMENT) - 41.0).abs() < 0.1, "a packet in a round trip");
-}
-
-#[test]
-fn a_loss_halves_the_window_and_a_timeout_leaves_one_packet() {
-    let mut prague = prague(41, AT_ONCE);
-    let path = FixedRtt::new(Span::from_ms(30));
-    prague.on_loss(&Loss { in_cwr: true, ..path.loss(&prague) });
-    assert_eq!(prague.window(), Bytes::new(SEGMENT.get() * 41 / 2));
-    prague.on_rto(&path.loss(&prague), true);
-    assert_eq!(prague.window(), SEGMENT);
 }
 
 #[test]

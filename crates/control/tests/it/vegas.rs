@@ -6,8 +6,6 @@ use shallop_control::{Ack, Start, Vegas, Window};
 use shallop_core::{Bytes, Span};
 
 const BASE_RTT: Span = Span::from_us(100);
-/// Transmission time of a packet of 1500 B at 10 Gb/s.
-const PACKET_TIME: Span = Span::from_ns(1_200);
 
 fn config(clock: Clock) -> Config {
     Config { clock, ..Config::EXACT }
@@ -31,16 +29,6 @@ fn round(vegas: &mut Vegas, path: &mut FixedRtt) {
     }
 }
 
-/// Runs round trips through a bottleneck of 10 Gb/s, where cwnd determines the RTT. Returns cwnd after each.
-fn through_bottleneck(vegas: &mut Vegas, path: &mut FixedRtt, rounds: usize) -> Vec<u64> {
-    let one_round = |_| {
-        path.rtt = BASE_RTT.max(PACKET_TIME * packets(vegas));
-        round(vegas, path);
-        packets(vegas)
-    };
-    (0..rounds).map(one_round).collect()
-}
-
 #[test]
 fn cwnd_stays_with_two_to_four_packets_queued_and_changes_by_one_otherwise() {
     for row in table(include_str!("../../vectors/vegas.csv")) {
@@ -54,49 +42,6 @@ fn cwnd_stays_with_two_to_four_packets_queued_and_changes_by_one_otherwise() {
         assert_eq!(packets(&vegas), next_cwnd, "{row:?}");
         let ticks = |ns: u64| if row[0] == "exact" { ns } else { ns / 1_000 + 1 };
         assert_eq!(self::diff(cwnd, ticks(100_000), ticks(rtt)), diff, "{row:?}");
-    }
-}
-
-#[test]
-fn cwnd_grows_by_one_per_round_trip_without_a_queue() {
-    for clock in [Clock::Exact, Clock::Microseconds] {
-        let (mut vegas, mut path) = vegas(&config(clock), 20, SEGMENT);
-        path.segment(&mut vegas);
-        for rounds in 1..=30 {
-            round(&mut vegas, &mut path);
-            assert_eq!(packets(&vegas), 20 + rounds);
-        }
-    }
-}
-
-/// The constant cwnd of a flow in the last 20 of `rounds` round trips through the bottleneck.
-fn settled_cwnd(config: &Config, initial: u64, rounds: usize) -> u64 {
-    let (mut vegas, mut path) = vegas(config, initial, SEGMENT);
-    path.segment(&mut vegas);
-    let cwnds = through_bottleneck(&mut vegas, &mut path, rounds);
-    let last = cwnds[rounds - 1];
-    assert_eq!(cwnds[rounds - 20..], [last; 20], "from {initial}: {cwnds:?}");
-    last
-}
-
-#[test]
-fn a_single_flow_settles_with_2_7_to_4_7_packets_queued() {
-    // The bandwidth-delay product is 83.3 packets: a cwnd of 86, 87 or 88 stays.
-    for initial in [40, 85, 87, 120] {
-        for clock in [Clock::Exact, Clock::Microseconds] {
-            let cwnd = settled_cwnd(&config(clock), initial, 80);
-            assert!((86..=88).contains(&cwnd), "{cwnd}");
-        }
-    }
-}
-
-#[test]
-fn with_alpha_and_beta_ten_times_as_large_ten_times_as_many_packets_are_queued() {
-    let ten = Config { alpha: 20, beta: 40, gamma: 10, ..config(Clock::Exact) };
-    for initial in [40, 160] {
-        let cwnd = settled_cwnd(&ten, initial, 120);
-        let diff = diff(cwnd, 100_000, cwnd * 1_200);
-        assert!((20..=40).contains(&diff), "{diff}");
     }
 }
 
@@ -204,14 +149,6 @@ fn base_rtt_is_measured_again_after_idle_or_an_rto() {
         (0..3).for_each(|_| round(&mut vegas, &mut path));
         assert!(packets(&vegas) > before, "base_rtt is 200 us now");
     }
-}
-
-#[test]
-fn cwnd_does_not_grow_while_the_sender_is_app_limited() {
-    let (mut vegas, mut path) = vegas(&config(Clock::Exact), 20, SEGMENT);
-    path.is_cwnd_limited = false;
-    (0..30).for_each(|_| round(&mut vegas, &mut path));
-    assert_eq!(packets(&vegas), 20);
 }
 
 #[test]
