@@ -137,16 +137,6 @@ fn competitive_mode_begins_when_the_queue_was_not_nearly_empty_for_five_round_tr
 }
 
 #[test]
-fn an_rto_leaves_two_segments_and_restarts_slow_start() {
-    let ms = Span::from_ms;
-    let (mut copa, mut path) = flow(&Config::PAPER, 100.0, ms(100), ms(100));
-    copa.on_rto(&path.loss(&copa), true);
-    assert!((copa.cwnd() - 2.0).abs() < 1e-9 && copa.in_slow_start());
-    round(&mut copa, &mut path);
-    assert!((copa.cwnd() - 4.0).abs() < 1e-9);
-}
-
-#[test]
 fn the_pacing_rate_is_two_cwnd_per_standing_rtt() {
     let ms = Span::from_ms;
     let mut copa = Copa::new(&Config::PAPER, &start());

@@ -96,19 +96,6 @@ fn the_ack_that_reduces_cwnd_does_not_grow_it_and_later_marked_acks_do() {
 }
 
 #[test]
-fn the_first_mark_halves_cwnd_by_the_rfc_and_reduces_it_by_one_packet_with_the_alpha_of_ns_2() {
-    for (initial, reduced) in [(Alpha::MAX, 20), (0, 39)] {
-        let mut dctcp = dctcp(&alpha(initial, Config::RFC), 40, Bytes::MAX);
-        let mut path = path();
-        let marked = ack(&mut path, &dctcp, 1, 1);
-        dctcp.on_ack(&marked);
-        dctcp.on_mark(&path.loss(&dctcp));
-        assert_eq!(packets(&dctcp), reduced);
-        assert_eq!(dctcp.slow_start_threshold(), SEGMENT * reduced);
-    }
-}
-
-#[test]
 fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
     let config = Config { loss: loss::Config::LINUX, ..alpha(0, Config::LINUX_IDEAL) };
     let start = Start { initial_window: SEGMENT * 64, initial_ssthresh: SEGMENT, ..start() };

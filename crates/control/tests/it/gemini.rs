@@ -1,10 +1,10 @@
 //! Gemini: its formulas against exact arithmetic, and its response to marks, delay, losses and RTOs.
 
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
+use shallop_control::binary::Gain;
 use shallop_control::gemini::law::{self, Cwnd, H_BITS, REDUCTION_BITS, STEP_BITS};
 use shallop_control::gemini::{Config, Gemini, PACKET};
 use shallop_control::{Ack, Start, Window};
-use shallop_control::{binary::Gain, ewma::Alpha};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Span, Time};
 
 const THESIS: Config = Config::THESIS;
@@ -88,25 +88,6 @@ fn segments(gemini: &Gemini) -> f64 {
     gemini.window().ratio(SEGMENT)
 }
 
-#[test]
-fn marks_reduce_cwnd_by_alpha_f_at_most_once_per_round_trip() {
-    let path = FixedRtt::new(Span::from_ms(10));
-    let mut gemini = gemini(&THESIS, 800);
-    // The first ACK, with ECN-Echo, ends an observation window of one segment: alpha stays 1.
-    gemini.on_ack(&ack(&path, &gemini, 1, 801, true));
-    assert_eq!((gemini.alpha(), gemini.scale_factor()), (Alpha::MAX, F_AT_10_MS));
-    let reduced = f64::floor(800.0 * (1.0 - F_AT_10_MS as f64 / 1_048_576.0));
-    assert!((segments(&gemini) - reduced).abs() < 1e-9);
-    // Marks on all segments in flight are one congestion event, in which cwnd does not grow either.
-    for una in 2..=801 {
-        gemini.on_ack(&ack(&path, &gemini, una, 801 + una, true));
-        assert!((segments(&gemini) - reduced).abs() < 1e-9);
-    }
-    gemini.on_ack(&ack(&path, &gemini, 802, 1603, true));
-    assert!(segments(&gemini) < reduced, "a mark on data sent after the reduction");
-    assert_eq!(gemini.slow_start_threshold(), gemini.window());
-}
-
 /// cwnd after each of `count` windows of ACKs with this RTT.
 fn windows(gemini: &mut Gemini, path: &mut FixedRtt, rtt: Span, count: u64) -> Vec<f64> {
     path.rtt = rtt;
@@ -115,46 +96,6 @@ fn windows(gemini: &mut Gemini, path: &mut FixedRtt, rtt: Span, count: u64) -> V
         segments(gemini)
     };
     (0..count).map(round).collect()
-}
-
-#[test]
-fn delay_reduces_cwnd_by_beta_when_rtt_min_exceeds_rtt_base_by_more_than_t() {
-    let mut path = FixedRtt::new(Span::from_ms(10));
-    let mut gemini = gemini(&Config { recount: false, ..THESIS }, 100);
-    windows(&mut gemini, &mut path, Span::from_ms(10), 3);
-    let at_threshold = windows(&mut gemini, &mut path, Span::from_ms(15), 6);
-    assert!(at_threshold.is_sorted() && at_threshold[5] > 108.0, "{at_threshold:?}");
-    assert_eq!(gemini.rtt_base(), Some(Span::from_ms(10)));
-    let above = windows(&mut gemini, &mut path, Span::from_us(15_100), 8);
-    let cuts: Vec<usize> = (1..8).filter(|&at| above[at] < above[at - 1] * 0.9).collect();
-    // The window in which the RTT increases has lower samples. The first window after a reduction was sent before the
-    // reduction, so delay counts again only in the next window.
-    assert_eq!(cuts.first(), Some(&1), "{above:?}");
-    assert!((above[1] / above[0] - 0.8).abs() < 0.02, "{above:?}");
-    assert!(cuts.windows(2).all(|two| two[1] - two[0] >= 2), "one delay, two cuts: {above:?}");
-}
-
-#[test]
-fn with_recount_delay_reduces_cwnd_again_for_the_window_sent_before_the_reduction() {
-    let reductions = |recount| {
-        let mut path = FixedRtt::new(Span::from_ms(10));
-        let mut gemini = gemini(&Config { recount, ..THESIS }, 100);
-        windows(&mut gemini, &mut path, Span::from_ms(10), 3);
-        // The first window with the higher RTT was in flight when the RTT increased.
-        path.rtt = Span::from_ms(16);
-        let mut reductions = vec![];
-        for nth in 0..500 {
-            let before = segments(&gemini);
-            path.segment(&mut gemini);
-            if segments(&gemini) < before {
-                reductions.push(nth);
-            }
-        }
-        reductions
-    };
-    // The first window without a lower sample ends at ACK 202; the next windows are of 105, 84 and 67 segments.
-    assert_eq!(reductions(false), [202, 389]);
-    assert_eq!(reductions(true), [202, 307, 391, 458]);
 }
 
 #[test]
@@ -253,33 +194,6 @@ fn with_marks_and_delay_the_larger_reduction_applies() {
     assert!((ratio - (1.0 - alpha / 2.0)).abs() < 0.01, "{ratio}: marks reduce by more");
     let (ratio, _) = reduction(BufferSize::Packets(5), 4, 0.2);
     assert!((ratio - 0.8).abs() < 0.01, "{ratio}: delay reduces by more");
-}
-
-#[test]
-fn each_signal_can_be_disabled() {
-    let mut path = FixedRtt::new(Span::from_ms(10));
-    let mut without_marks = gemini(&Config { dcn: false, ..THESIS }, 100);
-    without_marks.on_ack(&ack(&path, &without_marks, 1, 101, true));
-    without_marks.on_mark(&path.loss(&without_marks));
-    assert!((segments(&without_marks) - 100.0).abs() < 1e-9);
-    let mut without_delay = gemini(&Config { wan: false, ..THESIS }, 100);
-    windows(&mut without_delay, &mut path, Span::from_ms(10), 2);
-    assert!(windows(&mut without_delay, &mut path, Span::from_ms(90), 6).is_sorted());
-}
-
-#[test]
-fn cwnd_grows_by_h_per_round_trip_for_any_number_of_segments_per_ack() {
-    let grown = |acked: u64| {
-        let (mut gemini, path) = (gemini(&THESIS, 200), FixedRtt::new(Span::from_ms(10)));
-        for nth in 1..=2_000 / acked {
-            let una = nth * acked;
-            let ack = ack(&path, &gemini, una, una + 200, false);
-            gemini.on_ack(&Ack { acked_sacked: SEGMENT * acked, ..ack });
-        }
-        gemini.window().get() / SEGMENT.get()
-    };
-    // Ten windows at 1 Gb/s and 10 ms: h = 1.2.
-    assert_eq!([1, 2, 4].map(grown), [211; 3]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use shallop_options::{At, Entry, Item, Problem, RawValue, Section, ValueType};
 use std::{collections::BTreeSet, fmt::Write as _};
 
 /// The parameters of the controller of this name on this host, with these options.
-fn made(name: &str, host: HostStack, given: &[(&str, RawValue)]) -> Result<Config, Problem> {
+pub fn made(name: &str, host: HostStack, given: &[(&str, RawValue)]) -> Result<Config, Problem> {
     let at = At::default;
     let entry = |(key, value): &(&str, RawValue)| {
         let item = Item { value: value.clone(), at: at() };
