@@ -1,11 +1,12 @@
 //! Both ends of `ExpressPass`, packet by packet.
 
-use crate::support::{CapturedPacket, DELAY, GAP, PAYLOAD, Pair, Path, lose, us};
+use crate::support::{CapturedPacket, DELAY, DropRule, GAP, PAYLOAD, Pair, Path, lose, us};
 use shallop_control::expresspass::{CodeConfig, Rule};
 use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::StopPolicy::{Demand, Early, LastData};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, Out};
+use std::fmt::Write as _;
 
 /// Without jitter, so that times are known.
 fn config(stop: StopPolicy) -> Config {
@@ -30,8 +31,26 @@ fn pair_on(path: Path, config: &Config, rule: CodeConfig, size: u64) -> Pair<Pee
 type Packet = CapturedPacket<Head>;
 
 /// Drops packets of one kind by their numbers, which count packets of this kind from 0.
-fn losing(which: fn(&Packet) -> bool, numbers: &'static [usize]) -> impl FnMut(&Packet) -> bool + 'static {
-    lose(which, move |number| numbers.contains(&number))
+fn losing(kind: &str, numbers: &[&str]) -> DropRule<Head> {
+    let number = |word: &str| word.parse::<usize>().expect("a number");
+    let range = |word: &&str| {
+        let (first, last) = word.split_once('-').unwrap_or((word, word));
+        number(first)..=number(last)
+    };
+    let ranges: Vec<_> = numbers.iter().map(range).collect();
+    let which: Box<dyn Fn(&Packet) -> bool> = match kind.split_once('-').unwrap_or((kind, "")) {
+        ("credits", _) => Box::new(is_credit),
+        ("data", _) => Box::new(is_data),
+        ("requests", _) => Box::new(|packet| matches!(packet.head, Head::Request { .. })),
+        ("nacks", _) => Box::new(|packet| matches!(packet.head, Head::Nack { .. })),
+        ("completes", _) => Box::new(|packet| matches!(packet.head, Head::Complete { .. })),
+        ("frame", frame) => {
+            let frame = number(frame) as u64;
+            Box::new(move |packet| is_data(packet) && packet.frame() == frame)
+        }
+        _ => panic!("{kind:?} is no kind"),
+    };
+    Box::new(lose(which, move |number| ranges.iter().any(|range| range.contains(&number))))
 }
 
 fn is_data(packet: &Packet) -> bool {
@@ -40,14 +59,65 @@ fn is_data(packet: &Packet) -> bool {
 fn is_credit(packet: &Packet) -> bool {
     packet.class == Class::Credit
 }
-fn is_request(packet: &Packet) -> bool {
-    matches!(packet.head, Head::Request { .. })
+
+/// A paragraph of `expresspass.txt`: its name, what was sent, and what both ends counted.
+fn told(paragraph: &str) -> String {
+    let mut lines = paragraph.lines();
+    let (name, flow) = (lines.next().expect("a name"), lines.next().expect("a flow"));
+    let words: Vec<&str> = flow.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let [frames, "frames", stop, "alpha", alpha] = words[..] else { panic!("{flow:?} is no flow") };
+    let stop = match stop {
+        "last-data" => LastData,
+        "early" => Early,
+        "demand" => Demand,
+        _ => panic!("{stop:?} is no rule"),
+    };
+    let mut size = frames.parse::<u64>().expect("a number") * PAYLOAD;
+    let (mut config, mut path, mut drops) = (config(stop), Path::fast(), Vec::new());
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["timeout", time] => config.retransmit_timeout = time.parse().expect("a time"),
+            ["less", bytes] => size -= bytes.parse::<u64>().expect("a number"),
+            ["reorder", part] => (path.reorder, path.late) = (part.parse().expect("a part"), GAP * 2),
+            ["lose", kind, ..] => drops.push(losing(kind, &words[2..])),
+            _ => panic!("{line:?} is no line"),
+        }
+    }
+    let lost = move |packet: &Packet| drops.iter_mut().fold(false, |lost, drop| drop(packet) | lost);
+    let pair = pair_on(path, &config, code(alpha.parse().expect("alpha")), size).with_drops(lost).finished();
+    assert_eq!(pair.carried(), (size > 0).then_some((0, size)).into_iter().collect::<Vec<_>>(), "{name}");
+    let mut told = format!("{name}: {flow}\n");
+    for packet in pair.capture.iter().filter(|packet| !is_data(packet) && !is_credit(packet)) {
+        let lost = if packet.lost { ", lost" } else { "" };
+        writeln!(told, "{:>12} {:?}{lost}", packet.sent.since_start().to_string(), packet.head).expect("a string");
+    }
+    let generation = pair.capture.iter().map(|packet| match packet.head {
+        Head::Data { generation, .. } => generation,
+        _ => 0,
+    });
+    let [sender, receiver] = pair.ends.each_ref().map(Endpoint::counters);
+    let (credits, times) = (sender.credits, times(&pair, is_credit));
+    let ends = times.first().zip(times.last()).map_or_else(String::new, |(first, last)| format!(", {first} to {last}"));
+    let (metered, used, wasted) = (receiver.metered, credits.used, credits.wasted);
+    let (sent, again, back) = (sender.sent, sender.retransmits, generation.max().unwrap_or(0));
+    let (duplicates, timeouts) = (receiver.duplicates, sender.timeouts);
+    writeln!(told, "credits: {metered} sent{ends}, {used} used, {wasted} wasted").expect("a string");
+    writeln!(
+        told,
+        "data: {sent} sent, {again} again, {back} times back; {duplicates} duplicates; {timeouts} timeouts\n"
+    )
+    .expect("a string");
+    told
 }
-fn is_nack(packet: &Packet) -> bool {
-    matches!(packet.head, Head::Nack { .. })
-}
-fn is_stop(packet: &Packet) -> bool {
-    matches!(packet.head, Head::Stop { .. })
+
+#[test]
+fn flows_are_as_in_the_snapshot() {
+    let paragraphs = include_str!("expresspass.txt")
+        .split("\n\n")
+        .map(|paragraph| paragraph.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"));
+    let all: String = paragraphs.filter(|paragraph| !paragraph.is_empty()).map(|paragraph| told(&paragraph)).collect();
+    insta::assert_snapshot!(all);
 }
 
 fn times(pair: &Pair<Peer<Rule>>, which: fn(&Packet) -> bool) -> Vec<Span> {
@@ -118,137 +188,6 @@ fn a_small_flow_starts_in_proportion_and_its_first_update_is_a_round_trip_later(
 }
 
 #[test]
-fn stopping_at_the_last_data_wastes_a_round_trip_of_credits() {
-    let pair = pair(&config(LastData), code(1.0), 2000 * PAYLOAD).finished();
-    let credits = pair.ends[0].counters().credits;
-    let round_trip = (DELAY * 2).ratio(GAP);
-    assert_eq!(credits.used, 2000);
-    assert!((credits.wasted as f64 - round_trip).abs() < 10.0, "{credits:?} of {round_trip}");
-}
-
-#[test]
-fn an_early_stop_wastes_less() {
-    let pair = pair(&config(Early), code(1.0), 2000 * PAYLOAD).finished();
-    let report = pair.ends[0].counters();
-    assert_eq!((report.credits.used, report.timeouts), (2000, 0));
-    // At the end of the second round trip, 770 credits have arrived in each, and 460 frames remain.
-    assert!((250..350).contains(&report.credits.wasted), "{report:?}");
-}
-
-#[test]
-fn an_early_stop_that_was_too_early_is_taken_back() {
-    let mut pair = pair(&config(Early), code(1.0), 2000 * PAYLOAD).with_drops(|packet| {
-        is_credit(packet) && (Span::from_us(2_600)..Span::from_us(3_200)).contains(&packet.sent.since_start())
-    });
-    pair.finish();
-    assert_eq!(pair.carried(), [(0, 2000 * PAYLOAD)]);
-    assert_eq!(times(&pair, is_request).len(), 2);
-    assert_eq!(pair.ends[0].counters().retransmits, 0);
-}
-
-#[test]
-fn a_demand_is_covered_exactly() {
-    let pair = pair(&config(Demand), code(1.0), 2000 * PAYLOAD - 7).finished();
-    let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
-    assert_eq!((receiver.metered, sender.credits.used, sender.credits.wasted), (2000, 2000, 0));
-    assert_eq!((times(&pair, is_request).len(), sender.timeouts), (1, 0));
-}
-
-#[test]
-fn exactly_the_dropped_credits_are_requested_again() {
-    let pair = pair(&config(Demand), code(1.0), 100 * PAYLOAD).with_drops(losing(is_credit, &[3, 50, 70])).finished();
-    let demands = pair.capture.iter().filter_map(|packet| match packet.head {
-        Head::Request { demand, .. } => Some(demand),
-        _ => None,
-    });
-    assert_eq!(demands.collect::<Vec<_>>(), [100, 3]);
-    let sender = pair.ends[0].counters();
-    assert_eq!((sender.credits.used, sender.credits.wasted, sender.timeouts), (100, 0, 0));
-}
-
-#[test]
-fn dropped_last_credits_are_requested_after_two_round_trips() {
-    let pair = pair(&config(Demand), code(1.0), 10 * PAYLOAD).with_drops(losing(is_credit, &[8, 9])).finished();
-    let (requests, credits) = (times(&pair, is_request), times(&pair, is_credit));
-    let heard = credits[7] + DELAY;
-    assert!(near(requests[1] - heard, DELAY * 4, Span::from_us(10)), "{requests:?}");
-    assert_eq!(pair.ends[0].counters().timeouts, 1);
-}
-
-#[test]
-fn a_lost_request_is_repeated_and_does_not_spoil_the_round_trip_time() {
-    let pair = pair(&config(LastData), code(1.0), PAYLOAD).with_drops(losing(is_request, &[0, 1])).finished();
-    let requests = times(&pair, is_request);
-    assert!(near(requests[2], Span::from_ms(200), Span::from_us(1)), "{requests:?}");
-    assert_eq!(pair.ends[0].counters().timeouts, 2);
-    assert_eq!(times(&pair, is_stop).len(), 1, "a round trip of 1 ms leaves no need to repeat it");
-}
-
-#[test]
-fn a_stop_without_an_answer_is_repeated_after_two_round_trips() {
-    let is_done = |packet: &Packet| matches!(packet.head, Head::Complete { .. });
-    let pair = pair(&config(Demand), code(1.0), PAYLOAD).with_drops(losing(is_done, &[0])).finished();
-    let stops = times(&pair, is_stop);
-    assert_eq!(stops.len(), 2);
-    assert!(near(stops[1] - stops[0], DELAY * 4, Span::from_us(10)), "{stops:?}");
-}
-
-#[test]
-fn lost_data_makes_the_sender_go_back_once() {
-    let pair =
-        pair(&config(LastData), code(0.5), 1000 * PAYLOAD).with_drops(losing(is_data, &[100, 103, 200])).finished();
-    assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
-    assert_eq!(times(&pair, is_nack).len(), 1);
-    let (sender, receiver) = (pair.ends[0].counters(), pair.ends[1].counters());
-    assert!(sender.retransmits > 100, "all that followed in a round trip is sent again: {sender:?}");
-    assert_eq!(receiver.duplicates, sender.retransmits - 3);
-}
-
-#[test]
-fn a_lost_retransmission_makes_the_sender_go_back_again() {
-    let pair = pair(&config(LastData), code(0.5), 1000 * PAYLOAD)
-        .with_drops(|packet| matches!(packet.head, Head::Data { offset: 146_000, generation: 0..2, .. }))
-        .finished();
-    assert_eq!(pair.carried(), [(0, 1000 * PAYLOAD)]);
-    assert_eq!(times(&pair, is_nack).len(), 2);
-    assert_eq!(pair.ends[0].counters().timeouts, 0);
-}
-
-#[test]
-fn a_lost_nack_is_repeated() {
-    let config = Config { retransmit_timeout: Span::from_ms(3), ..config(LastData) };
-    let (mut chosen, mut reports) = (losing(is_data, &[100]), losing(is_nack, &[0]));
-    let pair =
-        pair(&config, code(0.5), 8000 * PAYLOAD).with_drops(move |packet| chosen(packet) | reports(packet)).finished();
-    assert_eq!(pair.carried(), [(0, 8000 * PAYLOAD)]);
-    let (nacks, stops) = (times(&pair, is_nack), times(&pair, is_stop));
-    assert_eq!((nacks.len(), nacks[1] - nacks[0]), (2, Span::from_ms(3)));
-    assert!(nacks[1] < stops[0], "the sender need not be request_sent to ask");
-}
-
-/// A configuration that repeats requests and NACKs before an answer can have arrived.
-fn impatient(stop: StopPolicy) -> Config {
-    Config { retransmit_timeout: Span::from_us(700), ..config(stop) }
-}
-
-#[test]
-fn a_nack_repeated_too_early_does_not_make_the_sender_go_back_twice() {
-    let pair = pair(&impatient(LastData), code(0.5), 4000 * PAYLOAD).with_drops(losing(is_data, &[100])).finished();
-    assert!(times(&pair, is_nack).len() >= 2);
-    let pass = |packet: &Packet| match packet.head {
-        Head::Data { generation, .. } => generation,
-        _ => 0,
-    };
-    assert_eq!(pair.capture.iter().map(pass).max(), Some(1));
-}
-
-#[test]
-fn a_request_repeated_too_early_gets_no_credits_twice() {
-    let pair = pair(&impatient(Demand), code(1.0), 2000 * PAYLOAD).finished();
-    assert_eq!((times(&pair, is_request).len(), pair.ends[1].counters().metered), (2, 2000));
-}
-
-#[test]
 fn missing_data_is_not_reported_while_data_still_arrives() {
     let chance = Seed::new(1).stream("credits", 0);
     let rule = Rule::code(code(1.0));
@@ -267,28 +206,6 @@ fn missing_data_is_not_reported_while_data_still_arrives() {
     assert_eq!(receive(110, stop(false)), None);
     assert_eq!(receive(150, stop(true)), None, "a round trip takes 100 us and data came 50 us ago");
     assert_eq!(receive(210, stop(true)), Some(Head::Nack { expected: PAYLOAD, generation: 0 }));
-}
-
-#[test]
-fn a_lost_tail_is_found_by_the_stop() {
-    let pair = pair(&config(Demand), code(1.0), 10 * PAYLOAD).with_drops(losing(is_data, &[8, 9])).finished();
-    assert_eq!(pair.carried(), [(0, 10 * PAYLOAD)]);
-    let sender = pair.ends[0].counters();
-    assert_eq!((sender.retransmits, sender.timeouts, times(&pair, is_nack).len()), (2, 1, 1));
-}
-
-#[test]
-fn reordered_data_is_not_sent_again() {
-    let late = Path { reorder: 0.2, late: GAP * 2, ..Path::fast() };
-    let pair = pair_on(late, &config(LastData), code(1.0), 1000 * PAYLOAD).finished();
-    assert_eq!(times(&pair, is_nack).len(), 0);
-    assert_eq!((pair.ends[0].counters().retransmits, pair.ends[1].counters().duplicates), (0, 0));
-}
-
-#[test]
-fn an_empty_flow_takes_a_request_and_its_answer() {
-    let pair = pair(&config(LastData), code(1.0), 0).finished();
-    assert_eq!(pair.capture.len(), 2, "a request and its answer");
 }
 
 #[test]
