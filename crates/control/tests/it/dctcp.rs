@@ -4,7 +4,7 @@ use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::dctcp::{Arithmetic, Config, reduced_cwnd};
 use shallop_control::ewma::{Alpha, update_alpha};
-use shallop_control::{Ack, Dctcp, Loss, Reno, Start, Window, loss, reno};
+use shallop_control::{Ack, Dctcp, Reno, Start, Window, loss, reno};
 use shallop_core::{Bytes, Seed, Span};
 use shallop_options::HostStack;
 
@@ -78,24 +78,6 @@ fn an_observation_window_ends_when_the_data_in_flight_at_its_start_is_acknowledg
 }
 
 #[test]
-fn the_ack_that_reduces_cwnd_does_not_grow_it_and_later_marked_acks_do() {
-    let mut dctcp = dctcp(&alpha(512, Config::RFC), 40, Bytes::MAX);
-    let mut path = path();
-    let marked = ack(&mut path, &dctcp, 1, 1);
-    dctcp.on_ack(&marked);
-    dctcp.on_mark(&path.loss(&dctcp));
-    let alpha = update_alpha(512, 4, 1, 1);
-    assert_eq!(packets(&dctcp), reduced_cwnd(40, alpha), "from 40, not from 41");
-    assert_eq!(dctcp.slow_start_threshold(), dctcp.window(), "slow start has ended");
-    let reduced = packets(&dctcp);
-    for _ in 0..reduced {
-        let ack = ack(&mut path, &dctcp, 1, 1);
-        dctcp.on_ack(&ack);
-    }
-    assert_eq!(packets(&dctcp), reduced + 1);
-}
-
-#[test]
 fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
     let config = Config { loss: loss::Config::LINUX, ..alpha(0, Config::LINUX_IDEAL) };
     let start = Start { initial_window: SEGMENT * 64, initial_ssthresh: SEGMENT, ..start() };
@@ -110,24 +92,6 @@ fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
     dctcp.on_mark(&path.loss(&dctcp));
     reno.on_mark(&path.loss(&reno));
     assert_eq!((packets(&dctcp), packets(&reno)), (32, 32));
-}
-
-#[test]
-fn a_loss_halves_cwnd_at_any_alpha_also_together_with_a_mark_in_the_same_window() {
-    let mark_then_loss = |initial| {
-        let mut dctcp = dctcp(&alpha(initial, Config::LINUX_IDEAL), 41, Bytes::MAX);
-        let loss = path().loss(&dctcp);
-        dctcp.on_mark(&loss);
-        let marked = packets(&dctcp);
-        dctcp.on_loss(&Loss { in_cwr: true, ..loss });
-        (marked, packets(&dctcp))
-    };
-    assert_eq!(mark_then_loss(0), (41, 20));
-    assert_eq!(mark_then_loss(128), (39, 20));
-    assert_eq!(mark_then_loss(Alpha::MAX), (21, 20));
-    let mut loss_only = dctcp(&Config::LINUX_IDEAL, 41, Bytes::MAX);
-    loss_only.on_loss(&path().loss(&loss_only));
-    assert_eq!((packets(&loss_only), loss_only.slow_start_threshold()), (20, SEGMENT * 20));
 }
 
 #[test]

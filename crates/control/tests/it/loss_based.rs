@@ -2,9 +2,7 @@
 
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::any::{AnyWindow, Config};
-use shallop_control::{
-    Ack, Cubic, HostStack, Loss, Reno, Start, Window, cubic, dctcp, gemini, hystart, loss, reno, vegas,
-};
+use shallop_control::{Ack, Cubic, Loss, Reno, Start, Window, cubic, dctcp, gemini, hystart, loss, reno, vegas};
 use shallop_core::{Bytes, Span};
 
 fn segments(window: &impl Window) -> f64 {
@@ -123,21 +121,6 @@ fn cubic_grows_by_at_most_half_of_cwnd_per_round_trip() {
         assert!(cubic.cwnd() <= before * 1.5, "{before} to {}", cubic.cwnd());
         assert!(cubic.cwnd() > before * 1.45);
     }
-}
-
-#[test]
-fn after_idle_ns_2_sets_cwnd_to_the_initial_window_and_others_never_raise_it() {
-    let after_idle = |host| {
-        let mut reno = Reno::new(&reno::Config::defaults(host), &start());
-        reno.on_rto(&FixedRtt::new(Span::from_ms(1)).loss(&reno), true);
-        let before = segments(&reno);
-        reno.on_idle(Span::from_secs(1));
-        (before, segments(&reno))
-    };
-    let initial = segments(&Reno::new(&reno::Config::RFC, &start()));
-    assert_eq!(after_idle(HostStack::Ns2), (1.0, initial));
-    assert_eq!(after_idle(HostStack::LinuxIdeal), (1.0, 1.0));
-    assert!(initial > 1.0, "{initial}");
 }
 
 /// Round trip and cwnd in which the length of the ACK train makes classic `HyStart` end slow start.

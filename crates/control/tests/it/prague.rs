@@ -1,4 +1,4 @@
-//! Prague: the window under fixed marks, growth and reductions of short round trips, losses, the classic response.
+//! Prague: the window under fixed marks, growth and reductions of short round trips, the classic response.
 
 use crate::support::{FixedRtt, SEGMENT, start};
 use shallop_control::prague::Config;
@@ -99,19 +99,6 @@ fn marks_give_flows_of_5_and_25_ms_the_same_rate() {
     };
     let (short, long) = (rate(5, 1), rate(25, 2));
     assert!((short / long - 1.0).abs() < 0.1, "{short} and {long} packets/s");
-}
-
-#[test]
-fn slow_start_ends_at_the_first_mark_which_halves_the_window() {
-    let mut prague = Prague::new(&Config::LINUX_IDEAL, &start());
-    let mut path = Path::new(Span::from_ms(30));
-    (0..70).for_each(|_| path.segment(&mut prague, false));
-    assert_eq!(prague.window(), SEGMENT * 80);
-    path.segment(&mut prague, true);
-    assert_eq!((prague.window(), prague.slow_start_threshold()), (SEGMENT * 40, SEGMENT * 40));
-    assert!((prague.alpha() - 1.0).abs() < 1e-9, "alpha is 1 until a window of data is observed");
-    (0..40).for_each(|_| path.segment(&mut prague, false));
-    assert!((prague.window().ratio(SEGMENT) - 41.0).abs() < 0.1, "a packet in a round trip");
 }
 
 #[test]

@@ -44,21 +44,3 @@ fn cwnd_stays_with_two_to_four_packets_queued_and_changes_by_one_otherwise() {
         assert_eq!(self::diff(cwnd, ticks(100_000), ticks(rtt)), diff, "{row:?}");
     }
 }
-
-#[test]
-fn a_cwnd_that_one_ack_covers_grows_like_reno() {
-    // After a loss cwnd is two segments, which one ACK covers: nothing is in flight after it, and the round trip has
-    // one sample (kernel: `tcp_reno_cong_avoid`).
-    let (mut vegas, mut path) = vegas(&config(Clock::Exact), 4, SEGMENT);
-    path.snd_una = 4 * SEGMENT.get();
-    vegas.on_loss(&path.loss(&vegas));
-    vegas.on_recovery_exit(path.now);
-    let mut states = vec![];
-    for _ in 0..3 {
-        path.snd_una += 2 * SEGMENT.get();
-        let ack = path.ack(&vegas, SEGMENT * 2);
-        states.push((ack.in_flight.get() / SEGMENT.get(), packets(&vegas)));
-        vegas.on_ack(&ack);
-    }
-    assert_eq!(states, [(0, 2), (0, 2), (1, 3)], "the first ACK begins a round trip");
-}
