@@ -2,10 +2,10 @@
 
 use crate::support::{CapturedPacket, DELAY, DropRule, GAP, PAYLOAD, Pair, Path, lose, us};
 use shallop_control::expresspass::{CodeConfig, Rule};
-use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::StopPolicy::{Demand, Early, LastData};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
-use shallop_proto::{Endpoint, Out};
+use shallop_proto::{Endpoint, Out, aeolus};
 use std::fmt::Write as _;
 
 /// Without jitter, so that times are known.
@@ -41,12 +41,13 @@ fn losing(kind: &str, numbers: &[&str]) -> DropRule<Head> {
     let which: Box<dyn Fn(&Packet) -> bool> = match kind.split_once('-').unwrap_or((kind, "")) {
         ("credits", _) => Box::new(is_credit),
         ("data", _) => Box::new(is_data),
+        ("unscheduled", _) => Box::new(|packet| packet.class == Class::Unscheduled),
         ("requests", _) => Box::new(|packet| matches!(packet.head, Head::Request { .. })),
         ("nacks", _) => Box::new(|packet| matches!(packet.head, Head::Nack { .. })),
         ("completes", _) => Box::new(|packet| matches!(packet.head, Head::Complete { .. })),
         ("frame", frame) => {
             let frame = number(frame) as u64;
-            Box::new(move |packet| is_data(packet) && packet.frame() == frame)
+            Box::new(move |packet| !packet.body.is_empty() && packet.frame() == frame)
         }
         _ => panic!("{kind:?} is no kind"),
     };
@@ -60,10 +61,8 @@ fn is_credit(packet: &Packet) -> bool {
     packet.class == Class::Credit
 }
 
-/// A paragraph of `expresspass.txt`: its name, what was sent, and what both ends counted.
-fn told(paragraph: &str) -> String {
-    let mut lines = paragraph.lines();
-    let (name, flow) = (lines.next().expect("a name"), lines.next().expect("a flow"));
+/// The flow of a paragraph of `expresspass.txt`, after its end.
+fn flow<'a>(flow: &str, lines: impl Iterator<Item = &'a str>) -> Pair<Peer<Rule>> {
     let words: Vec<&str> = flow.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     let [frames, "frames", stop, "alpha", alpha] = words[..] else { panic!("{flow:?} is no flow") };
     let stop = match stop {
@@ -80,15 +79,31 @@ fn told(paragraph: &str) -> String {
             ["timeout", time] => config.retransmit_timeout = time.parse().expect("a time"),
             ["less", bytes] => size -= bytes.parse::<u64>().expect("a number"),
             ["reorder", part] => (path.reorder, path.late) = (part.parse().expect("a part"), GAP * 2),
+            ["burst"] => {
+                let max_burst = config.link.bytes_in(DELAY * 2);
+                config.unscheduled = Some(aeolus::Config { link: config.link, max_burst, renew_after: Span::ZERO });
+            }
+            ["buffer", frames] => {
+                config.send_buffer = Some(Bytes::new(frames.parse::<u64>().expect("a number") * PAYLOAD));
+            }
             ["lose", kind, ..] => drops.push(losing(kind, &words[2..])),
             _ => panic!("{line:?} is no line"),
         }
     }
     let lost = move |packet: &Packet| drops.iter_mut().fold(false, |lost, drop| drop(packet) | lost);
     let pair = pair_on(path, &config, code(alpha.parse().expect("alpha")), size).with_drops(lost).finished();
-    assert_eq!(pair.carried(), (size > 0).then_some((0, size)).into_iter().collect::<Vec<_>>(), "{name}");
-    let mut told = format!("{name}: {flow}\n");
-    for packet in pair.capture.iter().filter(|packet| !is_data(packet) && !is_credit(packet)) {
+    assert_eq!(pair.carried(), (size > 0).then_some((0, size)).into_iter().collect::<Vec<_>>(), "{flow}");
+    pair
+}
+
+/// A paragraph of `expresspass.txt`: its name, what was sent, and what both ends counted.
+fn told(paragraph: &str) -> String {
+    let mut lines = paragraph.lines();
+    let (name, words) = (lines.next().expect("a name"), lines.next().expect("a flow"));
+    let (pair, mut told) = (flow(words, lines), format!("{name}: {words}\n"));
+    let is_of_ends = |packet: &&Packet| matches!(packet.class, Class::Control | Class::Ack);
+    let is_of_a_frame = |packet: &&Packet| matches!(packet.head, Head::UnscheduledAck { length: 1.., .. });
+    for packet in pair.capture.iter().filter(is_of_ends).filter(|packet| !is_of_a_frame(packet)) {
         let lost = if packet.lost { ", lost" } else { "" };
         writeln!(told, "{:>12} {:?}{lost}", packet.sent.since_start().to_string(), packet.head).expect("a string");
     }
@@ -103,12 +118,28 @@ fn told(paragraph: &str) -> String {
     let (sent, again, back) = (sender.sent, sender.retransmits, generation.max().unwrap_or(0));
     let (duplicates, timeouts) = (receiver.duplicates, sender.timeouts);
     writeln!(told, "credits: {metered} sent{ends}, {used} used, {wasted} wasted").expect("a string");
-    writeln!(
-        told,
-        "data: {sent} sent, {again} again, {back} times back; {duplicates} duplicates; {timeouts} timeouts\n"
-    )
-    .expect("a string");
-    told
+    writeln!(told, "data: {sent} sent, {again} again, {back} times back; {duplicates} duplicates; {timeouts} timeouts")
+        .expect("a string");
+    if sender.unscheduled > 0 {
+        let on_credits = runs(&pair.frames(Class::Data));
+        let burst = pair.frames(Class::Unscheduled).len();
+        writeln!(told, "burst: {burst} frames; on credits: {on_credits}").expect("a string");
+    }
+    told + "\n"
+}
+
+/// Numbers of frames in their order: `3-5` for 3, 4 and 5, and `5-3` for 5, 4 and 3.
+fn runs(frames: &[u64]) -> String {
+    let mut runs = Vec::new();
+    let mut rest = frames;
+    while let [first, ..] = rest {
+        let up = rest.windows(2).take_while(|two| two[0] + 1 == two[1]).count();
+        let down = rest.windows(2).take_while(|two| two[0] == two[1] + 1).count();
+        let length = up.max(down);
+        runs.push(if length == 0 { first.to_string() } else { format!("{first}-{}", rest[length]) });
+        rest = &rest[length + 1..];
+    }
+    runs.join(" ")
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! `ExpressPass` with the unscheduled burst of Aeolus, packet by packet.
+//! `ExpressPass` with the unscheduled burst of Aeolus, packet by packet; `expresspass.txt` has further flows.
 
-use crate::support::{BDP, CapturedPacket, DELAY, FRAME, GAP, PAYLOAD, Pair, Path, lose, lose_unscheduled};
+use crate::support::{BDP, CapturedPacket, DELAY, FRAME, GAP, PAYLOAD, Pair, Path, lose_unscheduled};
 use shallop_control::expresspass::{CodeConfig, Rule};
-use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Seed, Span, Time};
+use shallop_core::{BitsPerSec, Class, Ecn, Seed, Span, Time};
 use shallop_proto::expresspass::{Config, Head, Peer, Receiver, Sender, StopPolicy};
 use shallop_proto::{Endpoint, aeolus};
 
@@ -21,12 +21,7 @@ fn config(aeolus: bool) -> Config {
 }
 
 fn pair(config: &Config, frames: u64) -> Pair<Peer<Rule>> {
-    pair_with(config, frames, 1.0)
-}
-
-/// A flow whose credits begin at the fraction `alpha` of the full rate.
-fn pair_with(config: &Config, frames: u64, alpha: f64) -> Pair<Peer<Rule>> {
-    let rule = Rule::code(CodeConfig { alpha, ..CodeConfig::default() });
+    let rule = Rule::code(CodeConfig { alpha: 1.0, ..CodeConfig::default() });
     let receiver = Receiver::new(config, rule, Seed::new(1).stream("credits", 0));
     let sender = Sender::new(config, Some(frames * PAYLOAD));
     Pair::new(Peer::sender(sender), Peer::receiver(receiver), Path::fast(), 1)
@@ -56,10 +51,6 @@ fn is_unscheduled(packet: &Packet) -> bool {
     packet.class == Class::Unscheduled
 }
 
-fn carries(number: u64) -> impl Fn(&Packet) -> bool {
-    move |packet| !packet.body.is_empty() && packet.frame() == number
-}
-
 #[test]
 fn an_unloaded_flow_within_the_bdp_takes_one_delay_and_its_transmission_time() {
     for count in [1, 10, 500, BDP] {
@@ -76,17 +67,6 @@ fn the_last_unscheduled_frame_alone_shows_the_end_of_the_flow() {
     let mut pair = pair(&config(true), 10).with_drops(|packet| packet.class == Class::Control);
     let took = pair.run_until_received();
     assert!(took < DELAY + FRAME * 10 + Span::from_us(1), "{took}");
-}
-
-#[test]
-fn a_longer_flow_bursts_until_the_first_answer_and_continues_on_credits() {
-    let pair = pair(&config(true), 5 * BDP).finished();
-    let burst = pair.frames(Class::Unscheduled).len() as u64;
-    assert!((BDP - 2..=BDP).contains(&burst), "{burst} frames without a credit");
-    let report = pair.ends[0].counters();
-    assert_eq!((report.unscheduled, report.retransmits), (burst, 0));
-    assert_eq!(report.credits.used, 5 * BDP - burst);
-    assert_eq!(pair.frames(Class::Data), (burst..5 * BDP).collect::<Vec<_>>());
 }
 
 #[test]
@@ -117,35 +97,6 @@ fn the_probe_follows_the_last_frame_and_carries_its_end() {
 }
 
 #[test]
-fn credits_send_lost_frames_then_new_data_then_outstanding_frames_from_the_end() {
-    // Frame 5 is lost, and all frames from 20 on, which only the probe shows, a round trip after the burst.
-    let pair =
-        pair(&config(true), BDP + 100).with_drops(lose_unscheduled(|frame| frame == 5 || frame >= 20)).finished();
-    let burst = pair.frames(Class::Unscheduled).len() as u64;
-    let scheduled = pair.frames(Class::Data);
-    let place = scheduled.iter().position(|&frame| frame == 5).unwrap();
-    assert!(place < 30, "repaired as soon as frame 6 was acknowledged: {place}");
-    let rest: Vec<u64> = scheduled.iter().copied().filter(|&frame| frame != 5).collect();
-    let turn = rest.iter().rposition(|&frame| frame == 20).unwrap();
-    let down = turn as u64 - 100;
-    assert!((400..700).contains(&down), "{down} frames before the probe was answered");
-    let anticipated = (burst - down..burst).rev();
-    let expected: Vec<u64> = (burst..BDP + 100).chain(anticipated).chain(20..burst - down).collect();
-    assert_eq!(rest, expected);
-    assert_eq!(pair.ends[1].counters().duplicates, 0);
-}
-
-#[test]
-fn a_lost_tail_is_found_by_the_probe() {
-    // Only the tail is lost, and the credits are so slow that they could not have repaired it by chance.
-    let pair = pair_with(&config(true), 100, 0.002)
-        .with_drops(lose_unscheduled(|frame| [97, 98, 99].contains(&frame)))
-        .finished();
-    // The first credit arrives before any acknowledgement and happens to repair the last frame.
-    assert_eq!(pair.frames(Class::Data), [99, 97, 98]);
-}
-
-#[test]
 fn lost_unscheduled_frames_cause_no_nacks_and_count_as_no_lost_credits() {
     let pair = pair(&config(true), 4 * BDP).with_drops(lose_unscheduled(|frame| frame.is_multiple_of(3))).finished();
     assert!(!pair.capture.iter().any(|packet| matches!(packet.head, Head::Nack { .. })));
@@ -156,27 +107,6 @@ fn lost_unscheduled_frames_cause_no_nacks_and_count_as_no_lost_credits() {
     let longest = credits.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
     // An acknowledgement may delay a credit.
     assert!(longest <= GAP + Span::from_ns(68), "the rate of credits fell: {longest}");
-}
-
-#[test]
-fn a_lost_retransmission_of_an_unscheduled_frame_is_repeated_alone() {
-    let pair = pair(&config(true), 2 * BDP).with_drops(lose(carries(7), |number| number < 2)).finished();
-    let sevens = pair.frames(Class::Data).into_iter().filter(|&frame| frame == 7).count();
-    assert_eq!((sevens, pair.ends[0].counters().retransmits), (2, 2), "nothing else went twice");
-    assert_eq!(pair.carried(), [(0, 2 * BDP * PAYLOAD)]);
-}
-
-#[test]
-fn a_lost_retransmission_is_noticed_after_the_burst_is_repaired_and_hides_no_other_loss() {
-    // Frame 7 is lost twice, and 2,000, which was sent on a credit, once. The flow goes on long after both.
-    let (mut first, mut second) = (lose(carries(7), |n| n < 2), lose(carries(2_000), |n| n < 1));
-    let pair = pair(&config(true), 20 * BDP).with_drops(move |packet| first(packet) || second(packet)).finished();
-    let scheduled = pair.frames(Class::Data);
-    let place = scheduled.iter().rposition(|&frame| frame == 7).unwrap() as u64;
-    assert!(place < 3 * BDP, "sent for the third time at the {place}th credit");
-    let sent = pair.ends[0].counters().retransmits;
-    assert!(sent < 2 + 2 * BDP, "went back by {sent} frames, more than two round trips");
-    assert_eq!(pair.carried(), [(0, 20 * BDP * PAYLOAD)]);
 }
 
 #[test]
@@ -193,25 +123,4 @@ fn every_unscheduled_packet_is_acknowledged() {
     let come: Vec<u64> = (0..49).filter(|&frame| frame != 3).collect();
     assert_eq!(acked, come);
     assert!(pair.of_class(Class::Ack).all(|packet| packet.size == 84 && packet.ecn == Ecn::Ect));
-}
-
-#[test]
-fn a_send_buffer_bounds_each_request_and_not_the_flow() {
-    for stop in [StopPolicy::LastData, StopPolicy::Early, StopPolicy::Demand] {
-        let config = Config { stop, send_buffer: Some(Bytes::new(100 * PAYLOAD)), ..config(false) };
-        let pair = pair(&config, 2000).finished();
-        let demands: Vec<u32> = pair
-            .capture
-            .iter()
-            .filter_map(|packet| match packet.head {
-                Head::Request { demand, .. } => Some(demand),
-                _ => None,
-            })
-            .collect();
-        assert!(demands.iter().all(|&demand| demand <= 100), "{stop:?}: {demands:?}");
-        assert_eq!(demands.len() > 1, stop != StopPolicy::LastData, "{stop:?}: {demands:?}");
-        let report = pair.ends[0].counters();
-        assert_eq!((report.credits.used, report.retransmits), (2000, 0), "{stop:?}");
-        assert_eq!(report.credits.granted, report.credits.used + report.credits.wasted);
-    }
 }
