@@ -1,8 +1,8 @@
 //! The simulator's queue of deadlines, one for each event target. Setting, clearing and popping a deadline cost the
 //! same for any number of event targets.
 //!
-//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of the numbers of their
-//! event targets, in whatever order they were set.
+//! Tie rule, which is part of the model: deadlines at the same instant pop in ascending order of the ranks of their
+//! event targets, in whatever order they were set. The rank of a target is its number, unless the driver gives another.
 //!
 //! Implementation: a hierarchical timing wheel (Varghese and Lauck, 1987) with 256 slots a level; a slot of the lowest
 //! level covers 2^19 ticks (524 ns). Entries that the cursor has reached are sorted in `due`. No entry is searched for
@@ -39,20 +39,25 @@ struct Timer {
 
 const CLEARED: Timer = Timer { deadline: NEVER, first_entry: NEVER, later_entry: NEVER };
 
-/// Entry of the timing wheel: the ticks in the high bits, the event target's number in the low ones, so that entries
-/// are ordered by time, then target.
+/// Entry of the timing wheel: the ticks in the high bits, then the rank, then the event target's number. So entries are
+/// ordered by time, then rank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry(u128);
 
 impl Entry {
     #[inline]
-    const fn new(at: u64, target: u32) -> Self {
-        Self((at as u128) << 32 | target as u128)
+    const fn new(at: u64, rank: u32, target: u32) -> Self {
+        Self((at as u128) << 64 | (rank as u128) << 32 | target as u128)
     }
 
     #[inline]
     const fn at(self) -> u64 {
-        (self.0 >> 32) as u64
+        (self.0 >> 64) as u64
+    }
+
+    #[inline]
+    const fn rank(self) -> u32 {
+        (self.0 >> 32) as u32
     }
 
     #[inline]
@@ -97,15 +102,22 @@ impl EventQueue {
     /// as well.
     #[inline]
     pub fn set(&mut self, target: EventTarget, at: Option<Time>) {
+        self.set_ranked(target, target.0, at);
+    }
+
+    /// As [`EventQueue::set`], for a target whose rank is not its number. Entries of earlier deadlines keep the rank
+    /// that the target had then.
+    #[inline]
+    pub fn set_ranked(&mut self, target: EventTarget, rank: u32, at: Option<Time>) {
         let at = at.map_or(NEVER, Time::ticks);
         let Some(timer) = self.timers.get_mut(target.0 as usize) else {
-            return self.set_first(target, at);
+            return self.set_first(target, rank, at);
         };
         timer.deadline = at;
         if at < timer.first_entry {
             timer.later_entry = timer.later_entry.min(timer.first_entry);
             timer.first_entry = at;
-            self.insert(Entry::new(at, target.0));
+            self.insert(Entry::new(at, rank, target.0));
         }
     }
 
@@ -114,13 +126,19 @@ impl EventQueue {
     }
 
     pub fn first_deadline(&mut self) -> Option<Time> {
-        let (at, target) = self.pop_until(Time::LAST)?;
-        self.set(target, Some(at));
+        let (at, target, rank) = self.pop_ranked_until(Time::LAST)?;
+        self.set_ranked(target, rank, Some(at));
         Some(at)
     }
 
     /// Removes the earliest deadline if it is at or before `end`, and returns its time and event target.
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, EventTarget)> {
+        self.pop_ranked_until(end).map(|(at, target, _)| (at, target))
+    }
+
+    /// As [`EventQueue::pop_until`], with the rank by which the deadline was ordered.
+    #[inline]
+    pub fn pop_ranked_until(&mut self, end: Time) -> Option<(Time, EventTarget, u32)> {
         loop {
             if self.due.is_empty() && !self.advance_cursor() {
                 return None;
@@ -139,22 +157,22 @@ impl EventQueue {
             }
             if timer.deadline == at {
                 timer.deadline = NEVER;
-                return Some((from_ticks(at), EventTarget(target)));
+                return Some((from_ticks(at), EventTarget(target), next.rank()));
             }
             let deadline = timer.deadline;
             if deadline < timer.first_entry {
                 (timer.first_entry, timer.later_entry) = (deadline, timer.first_entry);
-                self.insert(Entry::new(deadline, target));
+                self.insert(Entry::new(deadline, next.rank(), target));
             }
         }
     }
 
     /// Sets the first deadline of an event target, which has no entries in the wheel yet.
     #[cold]
-    fn set_first(&mut self, target: EventTarget, at: u64) {
+    fn set_first(&mut self, target: EventTarget, rank: u32, at: u64) {
         if at != NEVER {
             self.timers.resize(target.0 as usize + 1, CLEARED);
-            self.set(target, Some(from_ticks(at)));
+            self.set_ranked(target, rank, Some(from_ticks(at)));
         }
     }
 

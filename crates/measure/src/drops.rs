@@ -20,9 +20,20 @@ impl DropCounts {
 
     /// Counts one packet of this class that was dropped at this port for this cause.
     pub fn add(&mut self, port: u32, class: Class, cause: DropCause) {
+        self.add_packets(port, class, cause, 1);
+    }
+
+    fn add_packets(&mut self, port: u32, class: Class, cause: DropCause, packets: u64) {
         if let Some(counts) = self.ports.get_mut(port as usize) {
             let counts = counts.get_or_insert_with(|| Box::new([[0; DropCause::COUNT]; Class::COUNT]));
-            counts[class.index()][cause.index()] += 1;
+            counts[class.index()][cause.index()] += packets;
+        }
+    }
+
+    /// Adds the counts of a part of the network.
+    pub fn add_all(&mut self, other: &Self) {
+        for (port, class, cause, packets) in other.all() {
+            self.add_packets(port, class, cause, packets);
         }
     }
 

@@ -30,6 +30,12 @@ impl FlowRecord {
     pub fn completion_time(&self) -> Option<Span> {
         self.complete.map(|at| at.saturating_since(self.start))
     }
+
+    /// The record of a flow from the counts of two parts of the network.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self { ip_bytes: self.ip_bytes + other.ip_bytes, complete: self.complete.or(other.complete), ..*self }
+    }
 }
 
 /// Records of recent flows and of all flows in progress.
@@ -83,6 +89,16 @@ impl FlowRecords {
         let record = self.get_mut(flow)?;
         record.closed = true;
         Some(*record)
+    }
+
+    /// Adds the counts of another part of the network, with the same flows.
+    pub fn add(&mut self, other: &Self) {
+        for (record, other) in self.recent.iter_mut().zip(&other.recent) {
+            *record = record.plus(other);
+        }
+        for (record, other) in self.in_progress.values_mut().zip(other.in_progress.values()) {
+            *record = record.plus(other);
+        }
     }
 
     /// Number of flows that have started.

@@ -19,12 +19,34 @@ pub struct LoadPhase {
     last: (Time, u64),
     /// Time at which 95 % of the counted flows were complete.
     nearly_all: Option<Time>,
+    /// In a part of a network: when counted flows completed.
+    completions: Option<Vec<Time>>,
 }
 
 impl LoadPhase {
     /// `counted` is the number of counted flows that start; `None` if some flows never end.
     pub(crate) fn new(counted: Option<usize>) -> Self {
         Self { counted, ..Self::default() }
+    }
+
+    /// The load phase of a part of a network.
+    pub(crate) fn of_part() -> Self {
+        Self { completions: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Takes the times and counts of all parts of the network.
+    pub(crate) fn gather<'a>(&mut self, parts: impl Iterator<Item = &'a Self>) {
+        let mut completions = Vec::new();
+        self.last = (Time::ZERO, 0);
+        for part in parts {
+            self.first = part.first;
+            self.last = (part.last.0, self.last.1 + part.last.1);
+            completions.extend(part.completions.iter().flatten());
+        }
+        completions.sort_unstable();
+        for (complete, &at) in (1..).zip(&completions) {
+            self.on_complete(at, complete);
+        }
     }
 
     /// Records the start of a flow, and the IP bytes of data that have arrived by then.
@@ -35,6 +57,9 @@ impl LoadPhase {
 
     /// Records that `complete` counted flows are complete.
     pub(crate) fn on_complete(&mut self, now: Time, complete: usize) {
+        if let Some(completions) = &mut self.completions {
+            completions.push(now);
+        }
         if self.counted.is_some_and(|flows| complete == flows - flows / 20) {
             self.nearly_all = Some(now);
         }

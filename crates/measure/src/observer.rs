@@ -17,6 +17,9 @@ pub trait Observer {
         false
     }
 
+    /// Receives a message for the user.
+    fn on_note(&mut self, _: &str) {}
+
     /// Receives the snapshot, if [`Observer::wants_snapshot`] returned true.
     fn on_snapshot(&mut self, _: LiveSnapshot) {}
 }

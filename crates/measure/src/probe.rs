@@ -102,6 +102,50 @@ impl Measurements {
         }
     }
 
+    /// The probe of a part of the network, which never says that the run is over.
+    #[must_use]
+    pub(crate) fn for_part(self) -> Self {
+        let load_phase = LoadPhase::of_part();
+        Self { counted: None, load_phase, ..self }
+    }
+
+    /// Sets the counts that are read during a run to the sums over parts of the network, but for those of queues.
+    pub(crate) fn gather<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
+        let sum = |of: fn(&Self) -> u64| parts.clone().map(of).sum();
+        (self.data, self.wire_bytes) = (sum(|it| it.data), sum(|it| it.wire_bytes));
+        (self.metered, self.marks) = (sum(|it| it.metered), sum(|it| it.marks));
+        self.drops = DropCounts::new(self.marks_at.len());
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            let of_group = || parts.clone().map(|it| &it.groups[number]);
+            (group.ip_bytes, group.lost) = (of_group().map(|it| it.ip_bytes).sum(), of_group().map(|it| it.lost).sum());
+            // Each part starts all flows.
+            group.started = of_group().map(|it| it.started).max().unwrap_or(0);
+        }
+        for (number, part) in parts.enumerate() {
+            self.drops.add_all(&part.drops);
+            if number == 0 {
+                self.flows.clone_from(&part.flows);
+            } else {
+                self.flows.add(&part.flows);
+            }
+        }
+    }
+
+    /// As [`Self::gather`], also for the counts that are read only at the end of the run.
+    pub(crate) fn gather_all<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
+        self.gather(parts.clone());
+        self.complete = parts.clone().map(|it| it.complete).sum();
+        for part in parts.clone() {
+            for (sum, marks) in self.marks_at.iter_mut().zip(&part.marks_at) {
+                *sum += marks;
+            }
+            for (sum, group) in self.groups.iter_mut().zip(&part.groups) {
+                sum.rtts.add(&group.rtts);
+            }
+        }
+        self.load_phase.gather(parts.map(|it| &it.load_phase));
+    }
+
     /// Round-trip times measured by the senders of all groups.
     pub fn rtts(&self) -> Rtts {
         let mut all = Rtts::default();

@@ -2,11 +2,12 @@
 
 use crate::capture::Capture;
 use crate::ends::{self, EndpointFactory};
+use crate::engine::Engine;
 use crate::flow_log::{FlowLog, FlowRow};
 use crate::outcome::{self, Outcome};
 use crate::{flow_records::RECENT_FLOWS, flow_trace::FlowTrace, live_snapshot::LiveSnapshot, observer::Observer};
 use crate::{probe::Measurements, series::Series};
-use shallop_core::{Probe, Span, Time};
+use shallop_core::{Span, Time};
 use shallop_plan::{error::SetupError, flows::FlowGenerator, plan::Plan, resolved::ResolvedRun};
 use shallop_proto::{Endpoint, Middlebox, PassThrough};
 use shallop_sim::{RealHosts, Retired, Simulator};
@@ -85,20 +86,26 @@ impl ends::EndpointVisitor for RunWith<'_> {
     type Result = Result<Outcome, RunError>;
 
     fn visit<E: EndpointFactory>(self, ends: E) -> Self::Result {
-        let Self { setup, observer } = self;
-        let (network, probe) = (network(setup), probe(setup));
-        let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
-        let clean = setup.plan.schemes[setup.scheme].clean.as_ref();
-        if let Some(clean) = clean {
-            let mut sim = Simulator::new(network, flows, probe);
-            for (node, part) in clean.proxies(&setup.network.graph) {
-                sim.install(node, part);
-            }
-            return Ok(drive(setup, sim, observer)?.0);
-        }
-        let sim: Simulator<'_, E::End, Measurements> = Simulator::new(network, flows, probe);
-        Ok(drive(setup, sim, observer)?.0)
+        run_whole(self.setup, &ends, self.observer)
     }
+}
+
+/// Runs a setup of simulated hosts on one core.
+pub(crate) fn run_whole<E: EndpointFactory>(
+    setup: &ResolvedRun<'_>, ends: &E, observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let (network, probe) = (network(setup), probe(setup));
+    let flows = Box::new(FlowGenerator::new(setup).map(|flow| ends.flow(&flow)));
+    let clean = setup.plan.schemes[setup.scheme].clean.as_ref();
+    if let Some(clean) = clean {
+        let mut sim = Simulator::new(network, flows, probe);
+        for (node, part) in clean.proxies(&setup.network.graph) {
+            sim.install(node, part);
+        }
+        return Ok(drive(setup, sim, observer)?.0);
+    }
+    let sim: Simulator<'_, E::End, Measurements> = Simulator::new(network, flows, probe);
+    Ok(drive(setup, sim, observer)?.0)
 }
 
 /// Runs a setup with real hosts, whose packets the simulator carries. Returns the outcome, and the hosts as they are at
@@ -117,7 +124,7 @@ pub fn run_with_hosts<E: EndpointFactory, H: RealHosts<E::End>>(
 }
 
 /// Builds the simulator's network: graph, routes, ports, buffers and pools.
-fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
+pub(crate) fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
     let ResolvedRun { network, layout, routes, plan, .. } = setup;
     shallop_sim::Network {
         graph: network.graph.clone(),
@@ -131,7 +138,7 @@ fn network(setup: &ResolvedRun<'_>) -> shallop_sim::Network {
 
 /// The probe that counts for this run. It measures queues of switches, and of hosts if their links have a queue
 /// ([`NicMode::Fifo`]).
-fn probe(setup: &ResolvedRun<'_>) -> Measurements {
+pub(crate) fn probe(setup: &ResolvedRun<'_>) -> Measurements {
     let ResolvedRun { network, plan, .. } = setup;
     let measures = |port| network.is_switch_port(port) || plan.nic == NicMode::Fifo;
     let mut probe = Measurements::new(setup, measures);
@@ -147,6 +154,14 @@ fn drive<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>(
     if !H::ANY {
         sim.enable_retirement();
     }
+    let (outcome, sim) = finish(setup, sim, observer)?;
+    Ok((outcome, sim.into_hosts().0))
+}
+
+/// Runs to the end and computes the outcome. Returns the simulator as it is at the end.
+pub(crate) fn finish<S: Engine>(
+    setup: &ResolvedRun<'_>, sim: S, observer: &mut dyn Observer,
+) -> Result<(Outcome, S), RunError> {
     let log = FlowLog::new(setup);
     let trace = setup.plan.record.filter(|_| has_simulated_flows(setup)).map(FlowTrace::new);
     Drive { setup, sim, log, trace, observer, interval: OBSERVER_INTERVAL }.run()
@@ -168,9 +183,9 @@ fn capture(setup: &ResolvedRun<'_>) -> Option<Capture> {
 }
 
 /// A run in progress: the simulator, its observer, the flow log and the series.
-struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> {
+struct Drive<'a, S> {
     setup: &'a ResolvedRun<'a>,
-    sim: Simulator<'f, E, Measurements, M, H>,
+    sim: S,
     log: FlowLog<'a>,
     /// The traces of simulated flows, if the plan records flows.
     trace: Option<FlowTrace>,
@@ -179,24 +194,23 @@ struct Drive<'a, 'f, E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>>
     interval: Span,
 }
 
-impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E, M, H> {
-    fn run(mut self) -> Result<(Outcome, H), RunError> {
+impl<S: Engine> Drive<'_, S> {
+    fn run(mut self) -> Result<(Outcome, S), RunError> {
         let series = self.sampled()?;
         self.write_rest(series.end)?;
-        let ports: Vec<_> = self.sim.ports().map(shallop_switch::Port::counters).collect();
-        let pools = self.sim.pools();
-        for pool in pools.iter_mut() {
+        let ports = self.sim.port_counters();
+        let mut pools = self.sim.all_pools();
+        for pool in &mut pools {
             pool.advance_to(Time::after_start(series.end));
         }
-        let pools = pools.to_vec();
-        let (probe, log) = (&self.sim.probe, &self.log);
-        let run = outcome::summarise(self.setup, probe, &ports, &pools, log, &series);
-        let capture = self.sim.probe.capture.take().map(Capture::finish);
+        let probe = self.sim.final_probe();
+        let run = outcome::summarise(self.setup, probe, &ports, &pools, &self.log, &series);
+        let capture = probe.capture.take().map(Capture::finish);
         let mut outcome = Outcome { run, flows: Vec::new(), series: series.samples, capture };
         if let Some(trace) = &self.trace {
             outcome.add_traces(trace);
         }
-        Ok((outcome, self.sim.into_hosts().0))
+        Ok((outcome, self.sim))
     }
 
     /// Runs the simulator to its end, sampling the time series on the way.
@@ -212,7 +226,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             let edge = edges.iter().copied().find(|&edge| edge > now).unwrap_or(plan.duration);
             let fair = series.converge.due();
             now = sample.min(edge).min(fair).min(plan.duration);
-            while reached < now && !self.sim.probe.is_over() {
+            while reached < now && !self.sim.is_over() {
                 reached = now.min(reached + self.interval);
                 self.trace_flows(reached);
                 self.advance(Time::after_start(reached))?;
@@ -220,20 +234,21 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             // Ports must catch up before they are sampled.
             let sim = &mut self.sim;
             sim.run_until(Time::after_start(now));
-            let complete = sim.probe.is_over();
+            let complete = sim.is_over();
             now = sim.now().since_start();
             if now == fair {
-                series.converge.end_window(sim.probe.flows.all());
+                series.converge.end_window(sim.probe().flows.all());
             }
             if now == edge || complete {
-                series.checkpoint(now, &sim.probe, sim.ports().map(shallop_switch::Port::counters));
+                let ports = sim.port_counters();
+                series.checkpoint(now, sim.probe(), ports.into_iter());
             }
             if series.is_due(now) || complete {
-                series.sample(now, &mut sim.probe);
+                series.sample(now, sim.probe());
             }
             if now == sample {
                 if self.observer.wants_snapshot(now) {
-                    self.observer.on_snapshot(LiveSnapshot::new(self.setup, now, &sim.probe));
+                    self.observer.on_snapshot(LiveSnapshot::new(self.setup, now, sim.probe()));
                 }
                 sample += plan.sample;
             }
@@ -241,7 +256,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
                 break;
             }
         }
-        self.sim.probe.advance_to(Time::after_start(now));
+        self.sim.probe().advance_to(Time::after_start(now));
         series.end(now);
         Ok(series)
     }
@@ -256,11 +271,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             if self.sim.now() < Time::after_start(now) {
                 return;
             }
-            let states = self.sim.addressed_ends();
-            let mut states: Vec<_> =
-                states.filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?))).collect();
-            states.sort_unstable_by_key(|(flow, _)| *flow);
-            for (flow, state) in &states {
+            for (flow, state) in &self.sim.states() {
                 trace.add(now, *flow, state);
             }
             trace.finish(now);
@@ -277,7 +288,7 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
             self.interval = (self.interval * 2).min(OBSERVER_INTERVAL);
         }
         for Retired { flow, sender, receiver } in retired {
-            if let Some(record) = self.sim.probe.flows.close(flow) {
+            if let Some(record) = self.sim.close(flow) {
                 self.log.write(flow, &record, [sender, receiver], now);
             }
         }
@@ -289,11 +300,9 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Drive<'_, '_, E
     fn write_rest(&mut self, end: Span) -> Result<(), RunError> {
         let now = Time::after_start(end);
         self.advance(now)?;
-        let left: Vec<_> = self.sim.addressed_ends().map(|(end, machine)| (end, machine.counters())).collect();
-        for pair in left.chunks_exact(2) {
-            let flow = pair[0].0.flow();
-            if let Some(record) = self.sim.probe.flows.get(flow) {
-                self.log.write(flow, record, [pair[0].1, pair[1].1], now);
+        for (flow, counters) in self.sim.in_progress() {
+            if let Some(record) = self.sim.probe().flows.get(flow) {
+                self.log.write(flow, record, counters, now);
             }
         }
         self.log.flush(true, &mut |rows| self.observer.on_flows(rows));

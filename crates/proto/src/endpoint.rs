@@ -38,7 +38,7 @@ pub struct MeteredState {
 
 /// One end of a flow. The default methods suit a receiver that sends nothing and has no deadline.
 pub trait Endpoint {
-    type Head: Copy;
+    type Head: Copy + Send;
     /// Whether [`Endpoint::next_metered`] may return packets.
     const SENDS_METERED: bool = false;
 

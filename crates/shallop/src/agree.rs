@@ -32,7 +32,7 @@ pub fn agree(args: &host_args::Rehearse, stop: &AtomicBool) -> Result<ExitCode> 
     let bar = bar.with_screen(args.live.then(LiveScreen::start).transpose()?);
     let made = |task: &StudyTask, jobs: usize| -> Result<Summary> {
         let (archive, shard) = (None, Shard::WHOLE);
-        let options = jobs::JobOptions { jobs, archive, resume: run.resume, shard, stop };
+        let options = jobs::JobOptions { jobs, cores: 1, archive, resume: run.resume, shard, stop };
         task.run(options, &bar).map(|(summary, _)| summary)
     };
     let threads = run.common.jobs.map_or(0, NonZeroUsize::get);

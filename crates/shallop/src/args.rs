@@ -223,6 +223,10 @@ pub struct CommonOptions {
     /// Run N runs at a time; default: one per core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
+    /// Divide the network of each run among N cores, one run after the other. Results do not depend on N. It pays for
+    /// networks of hundreds of hosts; with many runs, one on each core is faster
+    #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true, conflicts_with = "jobs")]
+    pub cores: Option<NonZeroUsize>,
     /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to the folder
     /// runs in it when the run ends; reproduce creates a folder for each ID
     #[arg(long, value_name = "DIR", value_parser = folder())]

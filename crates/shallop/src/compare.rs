@@ -23,6 +23,7 @@ pub fn compare(args: &args::Compare, stop: &AtomicBool) -> Result<ExitCode> {
     let bar = ProgressReporter::new(tasks().map(|task| jobs::total_work(&task.study, Shard::WHOLE)));
     let options = jobs::JobOptions {
         jobs: args.jobs.map_or(0, NonZeroUsize::get),
+        cores: 1,
         archive: None,
         resume: true,
         shard: Shard::WHOLE,

@@ -286,6 +286,7 @@ impl<'a> StudyTasks<'a> {
     fn one(&self, task: &StudyTask, bar: &ProgressReporter) -> Result<Summary> {
         let options = jobs::JobOptions {
             jobs: self.jobs,
+            cores: self.common.cores.map_or(1, NonZeroUsize::get),
             // Set by the task.
             archive: None,
             resume: self.resume,

@@ -51,7 +51,8 @@ pub struct Retired {
 #[derive(Clone, Debug)]
 struct Slot<E> {
     ends: [EndState<E>; 2],
-    /// Number of the flow's packets that are queued or in flight.
+    /// Number of the flow's packets that are queued or in flight. In a part of a network: packets that were sent there
+    /// less those that were delivered or dropped there, modulo 2^32.
     in_network: u32,
     /// Number of the flow; [`VACANT`] once it has retired.
     flow: u32,
@@ -187,13 +188,13 @@ impl<E: Endpoint> FlowTable<E> {
     #[inline]
     pub fn on_packet_gone(&mut self, end: End) {
         let (_, in_network) = self.get_counted(end);
-        debug_assert!(*in_network > 0, "every packet was sent before");
-        *in_network -= 1;
+        *in_network = in_network.wrapping_sub(1);
     }
 
     /// Counts up the packets in the network when a packet to `end` was duplicated.
     pub fn on_packet_duplicated(&mut self, end: End) {
-        *self.get_counted(end).1 += 1;
+        let (_, in_network) = self.get_counted(end);
+        *in_network = in_network.wrapping_add(1);
     }
 
     /// Whether the flow of an endpoint can retire: both endpoints are complete, and none of its packets is in the
@@ -218,6 +219,17 @@ impl<E: Endpoint> FlowTable<E> {
             None => self.free.push(index),
         }
         self.retired.push(Retired { flow: end.flow(), sender, receiver });
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The flow in a slot, the number of its packets in the network, and its endpoints; `None` if the slot is free.
+    pub fn slot(&self, slot: usize) -> Option<(u32, u32, &[EndState<E>; 2])> {
+        let slot = self.slots.get(slot).filter(|slot| slot.flow != VACANT)?;
+        Some((slot.flow, slot.in_network, &slot.ends))
     }
 
     pub fn enable_retirement(&mut self) {

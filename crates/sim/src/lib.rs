@@ -5,9 +5,11 @@
 
 mod flow_table;
 mod link;
+mod partition;
 mod real_hosts;
 mod simulator;
 
 pub use flow_table::Retired;
+pub use partition::{Cut, Ending, Parts, Team, cut, glances};
 pub use real_hosts::{NoRealHosts, Outgoing, RealHosts};
-pub use simulator::{Flow, Network, Simulator};
+pub use simulator::{Flow, Glance, Network, Simulator};

@@ -74,7 +74,7 @@ impl<H: Copy, P: Probe> HostLink<'_, H, P> {
         let Interface { port, buffer, .. } = self.interface;
         // The port reports a drop to the probe; the endpoint detects it like any loss.
         let result = port.enqueue(now, &packet, buffer, self.probe);
-        *self.in_network += u32::from(result.is_ok());
+        *self.in_network = self.in_network.wrapping_add(u32::from(result.is_ok()));
         result.is_ok()
     }
 }

@@ -1,21 +1,28 @@
 //! The simulator: arrays of ports, endpoints and middleboxes, and the event loop that calls each in order of time.
 //!
 //! Events at one instant run in this order: flow starts (event target 0), ports by number, real hosts, endpoints by
-//! their number in the flow table. At the deadline of a port, the port catches up, then delivers the packets that have
-//! crossed its wire, then lets the endpoints that wait for it send.
+//! their addresses, but for transports with metered packets by their number in the flow table. At the deadline of a
+//! port, the port catches up, then delivers the packets that have crossed its wire, then lets the endpoints that wait
+//! for it send.
 
 mod ahead;
+mod part;
+mod pools;
 mod real_hosts;
 mod state;
 
 pub(crate) use ahead::Ahead;
+use pools::members;
+
+pub use part::Glance;
+pub(crate) use part::Part;
 
 use crate::flow_table::{EndState, FlowTable};
 use crate::link::{HostLink, Interface};
 use crate::real_hosts::{NoRealHosts, RealHosts};
 use shallop_core::{End, EventQueue, EventTarget, Facts, Node, Packet, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox, Nic, PassThrough, RoundRobin, settle};
-use shallop_switch::{Fate, Pool, PoolMember, PooledBuffer, Port, PortBuffer, PortConfig, Routes};
+use shallop_switch::{Fate, Pool, PoolMember, Port, PortBuffer, PortConfig, Routes};
 use shallop_topology::{Graph, NicMode, NodeKind};
 use std::iter::Peekable;
 
@@ -80,6 +87,8 @@ pub struct Simulator<
     /// Whether the discipline of any queue may drop packets after it has enqueued them.
     drops_enqueued: bool,
     hosts: H,
+    /// The part of the network that this simulator simulates; `None` for the whole.
+    part: Option<Box<Part<E::Head>>>,
     pub probe: P,
 }
 
@@ -124,6 +133,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             unroutable: 0,
             drops_enqueued,
             hosts,
+            part: None,
             probe,
         };
         let first = sim.starts.peek().map(|flow| flow.start);
@@ -163,7 +173,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
 
     fn run_events(&mut self, mut end: Time) {
         let ports = self.interfaces.len() as u32;
-        while let Some((now, target)) = self.events.pop_until(end) {
+        while let Some((now, target, rank)) = self.events.pop_ranked_until(end) {
             self.now = now;
             match target.0 {
                 0 => self.start_flows(now),
@@ -171,7 +181,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
                 hosts if H::ANY && hosts == ports + 1 => self.on_hosts(now, end),
                 other => {
                     let end = self.flows.end(other - Self::first_end(ports));
-                    self.on_end_timer(now, end);
+                    if E::SENDS_METERED || rank == self.rank(end) {
+                        self.on_end_timer(now, end);
+                    } else {
+                        // The entry is from an earlier flow in the slot.
+                        self.set_end(end, now, Some(now));
+                    }
                 }
             }
             if self.probe.is_over() {
@@ -202,7 +217,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
                 self.hosts.on_start(first.flow(), &ends[0].machine);
             }
             self.flows.start(ends, [from, to], connections);
-            self.on_end_timer(now, first);
+            if self.part.as_ref().is_none_or(|part| part.owns(from)) {
+                self.on_end_timer(now, first);
+            }
         }
         let next = self.starts.peek().map(|flow| flow.start);
         self.events.set(STARTS, next);
@@ -309,31 +326,6 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         self.collect_dropped(number);
     }
 
-    /// Enqueues a packet at a port that uses a memory pool. Before the pool decides about the packet, all its ports
-    /// catch up, so that it knows all departures.
-    fn enqueue_pooled(&mut self, now: Time, number: u32, member: PoolMember, packet: &Packet<E::Head>) -> bool {
-        let port = &self.interfaces[number as usize].port;
-        let needs_memory = !port.sends_at_once(now, packet.envelope.class);
-        if needs_memory || self.pools[member.pool as usize].marks() {
-            self.serve_pool(now, member.pool);
-        }
-        let Interface { port, buffer, .. } = &mut self.interfaces[number as usize];
-        let pool = &mut self.pools[member.pool as usize];
-        let mut pooled = PooledBuffer { buffer, pool };
-        let result = port.enqueue(now, packet, &mut pooled, &mut self.probe);
-        pool.next_service.set(member.index as usize, port.next_service);
-        result.is_ok()
-    }
-
-    /// Lets the ports of a pool catch up to `now`; packet by packet in order of time if the pool marks departures.
-    fn serve_pool(&mut self, now: Time, pool: u32) {
-        while let Some((index, until)) = self.pools[pool as usize].next_to_serve(now) {
-            let port = self.members[pool as usize][index];
-            self.interfaces[port as usize].catch_up(until, &mut self.pools, &mut self.probe);
-            self.collect_dropped(port);
-        }
-    }
-
     /// Accounts for packets that the queue disciplines of a port dropped after they had enqueued them.
     #[inline]
     fn collect_dropped(&mut self, number: u32) {
@@ -403,6 +395,14 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         EventTarget(Self::first_end(self.interfaces.len() as u32) + self.flows.number(end))
     }
 
+    /// Rank of an endpoint among the events of an instant: by its address, so that the order does not depend on which
+    /// flows have retired; for transports with metered packets by its number in the flow table.
+    #[inline]
+    fn rank(&self, end: End) -> u32 {
+        let number = if E::SENDS_METERED { self.flows.number(end) } else { end.0 };
+        Self::first_end(self.interfaces.len() as u32) + number
+    }
+
     /// Retires the flow of an endpoint if it has no further events.
     #[inline]
     fn retire_if_quiescent(&mut self, end: End) {
@@ -442,7 +442,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             let Some(end) = waiting.dequeue() else { return };
             let (machine, mut link) = self.link(end);
             *link.waiting = None;
-            if let Some(out) = machine.poll(now) {
+            let out = machine.poll(now);
+            let sends = out.is_some();
+            if let Some(out) = out {
                 link.send(now, out);
             }
             if machine.ready(now) {
@@ -450,6 +452,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             }
             let wakeup = machine.wakeup();
             self.set_end(end, now, wakeup);
+            if !sends {
+                self.retire_if_quiescent(end);
+            }
         }
     }
 
@@ -468,24 +473,11 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
 
     fn set_end(&mut self, end: End, now: Time, wakeup: Option<Time>) {
         debug_assert!(wakeup.is_none_or(|at| at >= now), "a deadline must not be in the past");
-        self.events.set(self.target(end), wakeup);
+        self.events.set_ranked(self.target(end), self.rank(end), wakeup);
     }
 
     fn arm(&mut self, number: u32) {
         let due = self.interfaces[number as usize].deadline();
         self.events.set(EventTarget(number + 1), due);
     }
-}
-
-/// Port numbers of the members of each memory pool, in the order of the ports' indices in the pool.
-fn members(buffers: &[PortBuffer], pools: usize) -> Vec<Vec<u32>> {
-    let mut members = vec![vec![]; pools];
-    for (port, buffer) in (0..).zip(buffers) {
-        if let Some(PoolMember { pool, index }) = buffer.member() {
-            let ports: &mut Vec<u32> = &mut members[pool as usize];
-            ports.resize(ports.len().max(index as usize + 1), port);
-            ports[index as usize] = port;
-        }
-    }
-    members
 }

@@ -9,6 +9,7 @@
 //! counts as queued.
 
 mod ahead;
+mod cut;
 mod state;
 
 pub use ahead::PortState;

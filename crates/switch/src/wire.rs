@@ -88,6 +88,12 @@ impl<C: Copy> Wire<C> {
                 None => return,
             }
         }
+        self.put(arrival, packet);
+    }
+
+    /// Puts a packet on the wire that arrives at this time, not before the packet ahead.
+    #[inline]
+    pub(crate) fn put(&mut self, arrival: Time, packet: &Packet<C>) {
         if self.ring.is_empty() {
             self.next = self.next.min(arrival);
         }
@@ -184,6 +190,14 @@ impl<C: Copy> Wire<C> {
             impaired.impairment.stream.clone_from(stream);
         }
         count - in_flight
+    }
+
+    /// Removes all packets in flight, none of them reordered, in order of their arrivals.
+    pub(crate) fn take_all(&mut self, mut take: impl FnMut(Time, &Packet<C>)) {
+        while let Some(InFlight { arrival, packet }) = self.ring.pop() {
+            take(*arrival, packet);
+        }
+        self.next = Time::LAST;
     }
 
     /// Removes the first `count` packets in flight, none of them reordered.

@@ -50,6 +50,8 @@ impl Progress for NoProgress {}
 pub struct JobOptions<'a> {
     /// The number of threads; 0 for one per core.
     pub jobs: usize,
+    /// The number of cores of each run; they are fewer where a run cannot be divided.
+    pub cores: usize,
     /// The archive of finished runs. Without it, the rows of runs are lost.
     pub archive: Option<&'a RunArchive>,
     /// Whether archived runs are used instead of running them again.
@@ -96,11 +98,18 @@ pub fn run_all(
     if let Some(archive) = options.archive {
         archive.remove_drafts(&identities);
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build();
+    let threads = if options.cores > 1 { options.cores } else { options.jobs };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|why| StudyError::Threads { why: why.to_string() })?;
     let worker = Worker { study, options, progress, failed: AtomicBool::new(false) };
-    let results: Vec<Result<(Identity, Run), StudyError>> = pool
-        .install(|| to_run.into_par_iter().with_max_len(1).map(|(job, identity)| worker.run(job, identity)).collect());
+    let run = |(job, identity)| worker.run(job, identity);
+    let results: Vec<Result<(Identity, Run), StudyError>> = pool.install(|| {
+        // Runs on several cores have all threads, one after the other.
+        if options.cores > 1 {
+            return to_run.into_iter().map(run).collect();
+        }
+        to_run.into_par_iter().with_max_len(1).map(run).collect()
+    });
     let mut ended = BTreeMap::new();
     let stopped = |error: &StudyError| matches!(error, StudyError::Run(RunError::Stopped));
     for result in results {
@@ -185,7 +194,7 @@ impl Worker<'_> {
         let clock = super::clock::Clock::start();
         let files = self.options.archive.map(|archive| archive.files(identity));
         let files = files.as_deref();
-        let outcome = kernels::run(&point.plan, job.scheme, job.seed, &mut follower, files);
+        let outcome = kernels::run_on(self.options.cores, &point.plan, job.scheme, job.seed, &mut follower, files);
         let RunFollower { last, flows, failed, .. } = follower;
         if let Some(why) = failed {
             self.fail();
@@ -222,6 +231,10 @@ impl Observer for RunFollower<'_, '_> {
         self.worker.progress.advance(now.since_start() - self.last);
         self.last = now.since_start();
         self.failed.is_none() && !self.worker.is_stopped()
+    }
+
+    fn on_note(&mut self, text: &str) {
+        self.worker.progress.note(text);
     }
 
     fn on_flows(&mut self, rows: Vec<FlowRow>) {

@@ -1,5 +1,6 @@
 //! Runs in the simulator, with real kernels as hosts, or as a rehearsal, whichever a plan needs.
 
+use super::team::PoolTeam;
 use std::path::Path;
 
 use crate::{error::StudyError, shell::Terminal};
@@ -89,11 +90,21 @@ fn rehearse(
 pub fn run(
     plan: &Plan, scheme: usize, seed: u64, observer: &mut dyn Observer, files: Option<&Path>,
 ) -> Result<Outcome, StudyError> {
+    run_on(1, plan, scheme, seed, observer, files)
+}
+
+/// As [`run`], on this number of cores if the run can be divided.
+pub fn run_on(
+    cores: usize, plan: &Plan, scheme: usize, seed: u64, observer: &mut dyn Observer, files: Option<&Path>,
+) -> Result<Outcome, StudyError> {
+    if cores > 1 && (plan.driver != Driver::Simulator || plan.has_kernels(scheme)) {
+        observer.on_note(&format!("{cores} cores: the run uses one, since its hosts are real"));
+    }
     if plan.driver != Driver::Simulator {
         return rehearse(plan, (scheme, seed), observer, files);
     }
     if !plan.has_kernels(scheme) {
-        return Ok(shallop_measure::run_observed(plan, scheme, seed, observer)?);
+        return Ok(shallop_measure::run_on((cores, &PoolTeam), plan, scheme, seed, observer)?);
     }
     let kernel = find(plan)?;
     run_with(&kernel, plan, (scheme, seed), observer, files, None)

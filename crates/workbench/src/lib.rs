@@ -38,6 +38,7 @@ mod setup_lines;
 pub mod shell;
 pub mod stretch;
 mod tables;
+pub mod team;
 pub mod text_table;
 mod trace_table;
 

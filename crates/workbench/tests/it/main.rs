@@ -1,6 +1,7 @@
 //! Tests of the public interface of shallop-workbench: one executable, one module per subject.
 
 mod claims;
+mod cores;
 mod exports;
 mod imports;
 mod reuse;
