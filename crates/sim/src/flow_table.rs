@@ -26,16 +26,18 @@ pub(crate) struct EndState<E> {
 }
 
 impl<E: Endpoint> EndState<E> {
-    /// Reports a new RTT sample of the endpoint, and its completion, to the probe.
+    /// Reports a new RTT sample of the endpoint, and its completion, to the probe. Returns whether it completes now.
     #[inline]
-    pub fn report(&mut self, now: Time, end: End, probe: &mut impl Probe) {
+    pub fn report(&mut self, now: Time, end: End, probe: &mut impl Probe) -> bool {
         if let Some(rtt) = self.machine.rtt_sample() {
             probe.on_rtt(now, end, rtt);
         }
-        if !self.complete && self.machine.is_complete() {
+        let completes = !self.complete && self.machine.is_complete();
+        if completes {
             self.complete = true;
             probe.on_complete(now, end);
         }
+        completes
     }
 }
 
@@ -221,15 +223,15 @@ impl<E: Endpoint> FlowTable<E> {
         self.retired.push(Retired { flow: end.flow(), sender, receiver });
     }
 
-    /// Number of slots.
-    pub fn slots(&self) -> usize {
-        self.slots.len()
+    /// Flows that have started and not retired, in a fixed order.
+    pub fn in_progress(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().map(|slot| slot.flow).filter(|&flow| flow != VACANT)
     }
 
-    /// The flow in a slot, the number of its packets in the network, and its endpoints; `None` if the slot is free.
-    pub fn slot(&self, slot: usize) -> Option<(u32, u32, &[EndState<E>; 2])> {
-        let slot = self.slots.get(slot).filter(|slot| slot.flow != VACANT)?;
-        Some((slot.flow, slot.in_network, &slot.ends))
+    /// Endpoints of a flow in progress, and the number of its packets in the network.
+    pub fn ends_of(&self, flow: u32) -> (&[EndState<E>; 2], u32) {
+        let slot = &self.slots[self.entry(End::sender(flow)).slot as usize];
+        (&slot.ends, slot.in_network)
     }
 
     pub fn enable_retirement(&mut self) {

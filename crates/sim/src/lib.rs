@@ -10,6 +10,6 @@ mod real_hosts;
 mod simulator;
 
 pub use flow_table::Retired;
-pub use partition::{Cut, Ending, Parts, Team, cut, glances};
+pub use partition::{Cut, Ending, Parts, Team, cut};
 pub use real_hosts::{NoRealHosts, Outgoing, RealHosts};
 pub use simulator::{Flow, Glance, Network, Simulator};

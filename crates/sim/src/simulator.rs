@@ -181,7 +181,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
                 hosts if H::ANY && hosts == ports + 1 => self.on_hosts(now, end),
                 other => {
                     let end = self.flows.end(other - Self::first_end(ports));
-                    if E::SENDS_METERED || rank == self.rank(end) {
+                    if rank == self.rank(end, target) {
                         self.on_end_timer(now, end);
                     } else {
                         // The entry is from an earlier flow in the slot.
@@ -235,7 +235,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         self.take_back_of(now, end);
         let state = self.flows.get(end);
         state.machine.on_timer(now);
-        state.report(now, end, &mut self.probe);
+        if state.report(now, end, &mut self.probe) {
+            self.on_end_complete(end);
+        }
         self.settle_end(now, end);
         self.send_ahead(end);
         self.retire_if_quiescent(end);
@@ -379,7 +381,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         self.take_back_of(now, end);
         let state = self.flows.get(end);
         state.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
-        state.report(now, end, &mut self.probe);
+        if state.report(now, end, &mut self.probe) {
+            self.on_end_complete(end);
+        }
         if H::ANY {
             self.hosts.on_packet(now, packet);
             self.arm_hosts();
@@ -398,9 +402,15 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     /// Rank of an endpoint among the events of an instant: by its address, so that the order does not depend on which
     /// flows have retired; for transports with metered packets by its number in the flow table.
     #[inline]
-    fn rank(&self, end: End) -> u32 {
-        let number = if E::SENDS_METERED { self.flows.number(end) } else { end.0 };
-        Self::first_end(self.interfaces.len() as u32) + number
+    fn rank(&self, end: End, target: EventTarget) -> u32 {
+        if E::SENDS_METERED { target.0 } else { Self::first_end(self.interfaces.len() as u32) + end.0 }
+    }
+
+    /// Sets the deadline of an endpoint.
+    #[inline]
+    fn set_deadline(&mut self, end: End, at: Option<Time>) {
+        let target = self.target(end);
+        self.events.set_ranked(target, self.rank(end, target), at);
     }
 
     /// Retires the flow of an endpoint if it has no further events.
@@ -473,7 +483,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
 
     fn set_end(&mut self, end: End, now: Time, wakeup: Option<Time>) {
         debug_assert!(wakeup.is_none_or(|at| at >= now), "a deadline must not be in the past");
-        self.events.set_ranked(self.target(end), self.rank(end), wakeup);
+        self.set_deadline(end, wakeup);
     }
 
     fn arm(&mut self, number: u32) {

@@ -1,6 +1,5 @@
 //! Threads that simulate the parts of one network together.
 
-use rayon::prelude::*;
 use shallop_measure::Team;
 
 /// The threads of the pool of the calling thread, which have nothing else to do: a thread that waits for the others
@@ -10,6 +9,13 @@ pub struct PoolTeam;
 
 impl Team for PoolTeam {
     fn run(&self, tasks: &mut [&mut (dyn FnMut() + Send)]) {
-        tasks.par_iter_mut().with_max_len(1).for_each(|task| task());
+        match tasks {
+            [] => {}
+            [task] => task(),
+            _ => {
+                let (some, others) = tasks.split_at_mut(tasks.len() / 2);
+                rayon::join(|| self.run(some), || self.run(others));
+            }
+        }
     }
 }

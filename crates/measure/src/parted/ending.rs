@@ -5,7 +5,7 @@ use crate::probe::Measurements;
 use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
 use shallop_plan::{resolved::ResolvedRun, sources};
 use shallop_proto::{Endpoint, Middlebox};
-use shallop_sim::{Ending, Glance, Simulator, glances};
+use shallop_sim::{Ending, Glance, Simulator};
 
 /// Payload bytes that may arrive at one instant, after they have crossed the link.
 const AT_ONCE: u64 = 1 << 17;
@@ -43,13 +43,14 @@ impl RunEnding {
 
     /// A time at which this flow is not complete.
     fn incomplete_at<E: Endpoint, M: Middlebox<Head = E::Head>>(
-        &self, now: Time, flow: &Glance, parts: &[Simulator<'_, E, Measurements, M>],
+        &self, now: Time, flow: u32, parts: &[Simulator<'_, E, Measurements, M>],
     ) -> Option<Time> {
-        let mut records = parts.iter().filter_map(|sim| sim.probe.flows.get(flow.flow));
+        let mut records = parts.iter().filter_map(|sim| sim.probe.flows.get(flow));
         let facts = records.clone().next()?.facts;
         if !facts.counted || records.any(|record| record.complete.is_some()) {
             return None;
         }
+        let flow = Glance::of(flow, parts)?;
         if flow.in_network == 0 && flow.next > now {
             return Some(flow.next - Span::from_ps(1));
         }
@@ -69,7 +70,8 @@ impl<'f, E: Endpoint, M: Middlebox<Head = E::Head>> Ending<Simulator<'f, E, Meas
             return Time::LAST;
         }
         if self.not_before < now.saturating_add(lookahead) && self.retry <= now {
-            let times = glances(parts).filter_map(|flow| self.incomplete_at(now, &flow, parts));
+            let flows = parts.iter().take(1).flat_map(Simulator::in_progress);
+            let times = flows.filter_map(|flow| self.incomplete_at(now, flow, parts));
             self.not_before = times.max().map_or(self.not_before, |time| time.max(self.not_before));
             self.retry = now.saturating_add(lookahead / 4);
         }

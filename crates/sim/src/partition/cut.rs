@@ -20,18 +20,34 @@ pub struct Cut {
 }
 
 impl Cut {
+    fn new(graph: &Graph, of_node: Vec<u16>, count: usize) -> Self {
+        let (mut ports, mut lookahead) = (vec![Vec::new(); count], Span::MAX);
+        for port in 0..graph.ports() as u32 {
+            let (near, far) = (of_node[graph.near(port).0 as usize], of_node[graph.far(port).0 as usize]);
+            if near != far {
+                ports[usize::from(near)].push((port, far));
+                lookahead = lookahead.min(graph.link_of(port).delay);
+            }
+        }
+        Self { of_node: of_node.into(), count, lookahead, ports }
+    }
+
     /// Part of a node.
     pub fn part_of(&self, node: Node) -> usize {
         usize::from(self.of_node[node.0 as usize])
     }
 }
 
-/// The largest weight of a part, in units of the mean, for which no other cut is looked for.
+/// The largest weight of a part, in units of the mean, for which no links of hosts are cut.
 const EVEN: f64 = 1.1;
+/// Most delays by which links are told apart.
+const MOST_DELAYS: usize = 16;
+/// The time that a round of all parts takes besides its events, in bits that are sent and received meanwhile.
+const ROUND_BITS: f64 = 8e5;
 
-/// Cuts a network into `count` parts; `None` if that is impossible. `may_cut` tells whether a link may be cut; `weights`
-/// has the work for events at each node. Links without delay, or with impairments or changes, are never cut. Long links
-/// are cut rather than short ones, and links of hosts only if no other cut is even.
+/// Cuts a network into `count` parts, so that the part with the most work, and the rounds, take the least time; `None`
+/// if it cannot be cut. `may_cut` tells whether a link may be cut; `weights` has the bits that each node sends and
+/// receives in a second. Links without delay, or with impairments or changes, are never cut.
 pub fn cut(
     graph: &Graph, ports: &[PortConfig], count: usize, may_cut: impl Fn(usize) -> bool, weights: &[f64],
 ) -> Option<Cut> {
@@ -47,35 +63,29 @@ pub fn cut(
     let mut delays: Vec<Span> = (0..graph.links.len()).filter(|&link| may_cut(link)).map(delay).collect();
     delays.sort_unstable();
     delays.dedup();
+    let delays = || delays.iter().step_by(delays.len() / MOST_DELAYS + 1);
     let ideal = weights.iter().sum::<f64>() / count as f64;
-    let mut best: Option<(f64, Vec<u16>)> = None;
-    let ways = [false, true].into_iter().flat_map(|hosts| delays.iter().rev().map(move |least| (hosts, *least)));
-    for (hosts, least) in ways {
-        let atoms = atoms(graph, |link| may_cut(link) && delay(link) >= least && (hosts || !has_host(link)));
-        let of_node = assign(graph, &atoms, weights, count);
-        let mut sums = vec![0.0; count];
-        for (node, part) in of_node.iter().enumerate() {
-            sums[usize::from(*part)] += weights[node];
+    let mut best: Option<(f64, Cut)> = None;
+    for hosts in [false, true] {
+        for &least in delays() {
+            let atoms = atoms(graph, |link| may_cut(link) && delay(link) >= least && (hosts || !has_host(link)));
+            let of_node = assign(graph, &atoms, weights, count);
+            let mut sums = vec![0.0; count];
+            for (node, part) in of_node.iter().enumerate() {
+                sums[usize::from(*part)] += weights[node];
+            }
+            let cut = Cut::new(graph, of_node, count);
+            let largest = sums.iter().copied().fold(0.0, f64::max);
+            let cost = largest + ROUND_BITS / cut.lookahead.as_secs_f64();
+            if !sums.contains(&0.0) && best.as_ref().is_none_or(|(other, _)| cost < *other) {
+                best = Some((cost, cut));
+            }
         }
-        let largest = sums.iter().copied().fold(0.0, f64::max) / ideal;
-        if !sums.contains(&0.0) && best.as_ref().is_none_or(|(other, _)| largest < *other) {
-            best = Some((largest, of_node));
-        }
-        if best.as_ref().is_some_and(|(largest, _)| *largest < EVEN) {
+        if best.as_ref().is_some_and(|(cost, _)| *cost < EVEN * ideal) {
             break;
         }
     }
-    let (_, of_node) = best?;
-    let mut crossing = vec![Vec::new(); count];
-    let mut lookahead = Span::MAX;
-    for port in 0..graph.ports() as u32 {
-        let (near, far) = (of_node[graph.near(port).0 as usize], of_node[graph.far(port).0 as usize]);
-        if near != far {
-            crossing[usize::from(near)].push((port, far));
-            lookahead = lookahead.min(delay(port as usize / 2));
-        }
-    }
-    Some(Cut { of_node: of_node.into(), count, lookahead, ports: crossing })
+    best.map(|(_, cut)| cut)
 }
 
 /// For each node the first node of its atom: nodes that links connect which may not be cut.

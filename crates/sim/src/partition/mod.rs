@@ -22,6 +22,8 @@ pub struct Parts<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>> {
     pub sims: Vec<Simulator<'f, E, P, M>>,
     lookahead: Span,
     now: Time,
+    /// Flows in progress of which an endpoint has completed.
+    completed: Vec<u32>,
 }
 
 /// Tells when a run ends before its time is over.
@@ -40,7 +42,7 @@ impl<'f, E: Endpoint + Send, P: Probe + Send, M: Middlebox<Head = E::Head> + Sen
         for (number, sim) in (0..).zip(&mut sims) {
             sim.set_part(Part::new(number, cut));
         }
-        Self { sims, lookahead: cut.lookahead, now: Time::ZERO }
+        Self { sims, lookahead: cut.lookahead, now: Time::ZERO, completed: Vec::new() }
     }
 
     pub fn now(&self) -> Time {
@@ -86,7 +88,14 @@ impl<'f, E: Endpoint + Send, P: Probe + Send, M: Middlebox<Head = E::Head> + Sen
 
     /// Retires flows that have no further events. Returns the counters of their endpoints.
     pub fn take_retired(&mut self) -> Vec<Retired> {
-        let quiescent: Vec<u32> = glances(&self.sims).filter(Glance::is_quiescent).map(|glance| glance.flow).collect();
+        for part in self.sims.iter_mut().filter_map(Simulator::part) {
+            self.completed.append(&mut part.completed);
+        }
+        self.completed.sort_unstable();
+        self.completed.dedup();
+        let sims = &self.sims;
+        let is_quiescent = |flow: &mut u32| Glance::of(*flow, sims).is_some_and(|glance| glance.is_quiescent());
+        let quiescent: Vec<u32> = self.completed.extract_if(.., is_quiescent).collect();
         let retire = |flow| {
             let (mut sender, mut receiver) = (None, None);
             for sim in &mut self.sims {
@@ -97,13 +106,4 @@ impl<'f, E: Endpoint + Send, P: Probe + Send, M: Middlebox<Head = E::Head> + Sen
         };
         quiescent.into_iter().filter_map(retire).collect()
     }
-}
-
-/// What all parts know of each flow in progress.
-pub fn glances<'a, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>>(
-    sims: &'a [Simulator<'_, E, P, M>],
-) -> impl Iterator<Item = Glance> + 'a {
-    let slots = sims.first().map_or(0, Simulator::slots);
-    let sum = move |slot| sims.iter().filter_map(|sim| sim.glance(slot)).reduce(Glance::plus);
-    (0..slots).filter_map(sum)
 }

@@ -75,7 +75,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
             }
         }
         let wakeup = machine.wakeup().map(|at| at.max(last));
-        self.events.set_ranked(self.target(ahead.end), self.rank(ahead.end), wakeup);
+        self.set_deadline(ahead.end, wakeup);
     }
 
     /// Takes back the packets that the port of an endpoint has sent ahead for `now` or later.
@@ -117,7 +117,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
             link.interface.port.drop_first(crossed);
             *link.in_network -= count as u32;
             let wakeup = machine.wakeup();
-            self.events.set_ranked(self.target(ahead.end), self.rank(ahead.end), wakeup);
+            self.set_deadline(ahead.end, wakeup);
             self.arm(number);
         }
         ahead.times.clear();

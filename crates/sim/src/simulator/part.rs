@@ -28,6 +28,8 @@ pub(crate) struct Part<C> {
     outbox: Vec<Vec<Crossing<C>>>,
     /// Packets from each other part.
     inbox: Vec<Vec<Crossing<C>>>,
+    /// Flows of which an endpoint in this part has completed.
+    pub completed: Vec<u32>,
     /// Earliest time at which the part has an event or one of its packets arrives at another part.
     pub next: Time,
 }
@@ -36,7 +38,7 @@ impl<C: Copy> Part<C> {
     pub fn new(number: u16, cut: &Cut) -> Self {
         let boxes = || (0..cut.count).map(|_| Vec::new()).collect();
         let (of_node, cut) = (Arc::clone(&cut.of_node), cut.ports[usize::from(number)].clone());
-        Self { number, of_node, cut, outbox: boxes(), inbox: boxes(), next: Time::ZERO }
+        Self { number, of_node, cut, outbox: boxes(), inbox: boxes(), completed: Vec::new(), next: Time::ZERO }
     }
 
     pub fn owns(&self, node: Node) -> bool {
@@ -55,7 +57,6 @@ impl<C: Copy> Part<C> {
 /// What a part knows of a flow, whose endpoints may be in other parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Glance {
-    pub flow: u32,
     /// Packets of the flow that were sent in this part less those that were delivered or dropped in it, modulo 2^32.
     pub in_network: u32,
     /// Whether the endpoints in this part are complete.
@@ -68,11 +69,15 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// What two parts know of a flow.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    /// What these parts know of a flow.
+    pub fn of<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>>(
+        flow: u32, parts: &[Simulator<'_, E, P, M>],
+    ) -> Option<Self> {
+        parts.iter().map(|sim| sim.glance(flow)).reduce(Self::plus)
+    }
+
+    fn plus(self, other: Self) -> Self {
         Self {
-            flow: self.flow,
             in_network: self.in_network.wrapping_add(other.in_network),
             complete: self.complete && other.complete,
             next: self.next.min(other.next),
@@ -138,15 +143,23 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
         self.flows.ends().filter(|(end, _)| self.owns_end(*end))
     }
 
-    /// Number of slots of the flow table. Flows have the same slots in all parts.
-    pub fn slots(&self) -> usize {
-        self.flows.slots()
+    /// Notes that an endpoint in this part has completed.
+    #[cold]
+    pub(super) fn on_end_complete(&mut self, end: End) {
+        if let Some(part) = &mut self.part {
+            part.completed.push(end.flow());
+        }
     }
 
-    /// What this part knows of the flow in a slot; `None` if the slot is free.
-    pub fn glance(&self, slot: usize) -> Option<Glance> {
-        let (flow, in_network, ends) = self.flows.slot(slot)?;
-        let mut glance = Glance { flow, in_network, complete: true, next: Time::LAST, received: None };
+    /// Flows that have started and not retired.
+    pub fn in_progress(&self) -> impl Iterator<Item = u32> {
+        self.flows.in_progress()
+    }
+
+    /// What this part knows of a flow in progress.
+    fn glance(&self, flow: u32) -> Glance {
+        let (ends, in_network) = self.flows.ends_of(flow);
+        let mut glance = Glance { in_network, complete: true, next: Time::LAST, received: None };
         for (end, state) in [End::sender(flow), End::receiver(flow)].into_iter().zip(ends) {
             if !self.owns_end(end) {
                 continue;
@@ -158,7 +171,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
                 glance.received = Some(state.machine.counters().received);
             }
         }
-        Some(glance)
+        glance
     }
 
     /// Retires a flow without events in any part. Returns the counters of those endpoints whose hosts are in this part.

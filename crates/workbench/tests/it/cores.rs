@@ -68,81 +68,44 @@ fn compare(plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// A ring of switches with hosts, with all that a link, a switch and a group may have.
+/// A scenario of random parts: network, links of a ring, switches, scheme, sizes, starts, host stack and duration.
 fn scenario() -> impl Strategy<Value = String> {
-    let pick = |of: &'static [&'static str]| prop::sample::select(of);
-    let network = pick(&[
-        r#"kind = "leaf-spine", spines = 2, leaves = 4, hosts = 3, rate = "1Gbps", delay = "5us""#,
-        r#"kind = "fat-tree", pods = 4, tors = 2, aggregations = 2, cores = 2, hosts = 2, rate = "2Gbps", access_rate = "1Gbps""#,
-        r#"kind = "three-dc", hosts = 4, wan_rate = "500Mbps", wan_delay = ["1ms", "2ms", "300us"]"#,
-        r#"kind = "cross-dc", hosts = 3, wan_rate = "1Gbps", wan_delay = "1ms", delay = "20us""#,
-        r#"kind = "parking-lot", hops = 3, hosts = 2, rate = "200Mbps", delay = "100us""#,
-        r#"kind = "campus", stations = 6"#,
-        r#"kind = "graph", RING"#,
-        r#"kind = "graph", RING"#,
-        r#"kind = "graph", RING"#,
-    ]);
-    let link = pick(&[
-        r#"delay = "50us""#,
-        r#"delay = "0s""#,
-        r#"delay = ["10us", "400us"]"#,
-        r#"delay = "50us", loss = 0.01"#,
-        r#"delay = "50us", jitter = "30us""#,
-        r#"delay = "50us", changes = [{ at = "3ms", rate = "20Mbps" }, { at = "9ms", rate = "2Gbps" }]"#,
-    ]);
-    let links = prop::collection::vec(link, 24);
-    let switch = pick(&[
-        r#"buffer = "60KB", mark = { above = "15KB" }"#,
-        r#"buffer = "30KB""#,
-        r#"shared = { size = "100KB", alpha = 2 }, mark = { above = "20KB" }"#,
-        r#"buffer = "200KB", aqm = "codel""#,
-    ]);
-    let scheme = pick(&[
-        r#"transport = "dctcp""#, r#"transport = "cubic""#, r#"transport = "cubic"CLEAN"#,
-        r#"transport = "newreno"CLEAN"#, r#"transport = "bbr""#, r#"transport = "copa""#,
-    ]);
-    let sizes = pick(&[r#"size = "30KB", "#, r#"size = "400KB", "#, r#"sizes = "web-search", "#, ""]);
-    let start = pick(&[r#"start = "0ms..8ms""#, r#"start = "0s""#, r#"start = "1ms""#]);
-    let more = pick(&["", "", "warm_up = 3, cool_down = 4, ", r#"connections = "kept", "#]);
-    let stack = pick(&["linux", "ns2", "ns3"]);
-    let duration = pick(&["20ms", "20ms", "2s"]);
-    let parts = (network, links, switch, scheme, sizes);
-    (parts, (start, more, stack, duration, 8..60usize, any::<u32>())).prop_map(
-        |(parts, (start, more, stack, duration, flows, seed))| {
-            let (network, links, switch, scheme, sizes) = parts;
-            // Only a campus has links at which proxies stand by default.
-            let clean = if network.contains("campus") { ", clean = {}" } else { "" };
-            let scheme = scheme.replace("CLEAN", clean);
-            // Flows without end last for the whole run.
-            let duration = if sizes.is_empty() { "20ms" } else { duration };
-            let more = if sizes.is_empty() { "" } else { more };
-            format!(
-                r#"title = "drawn"
+    let mut parts = include_str!("cores/parts.txt").split("\n\n");
+    let mut part = || prop::sample::select(parts.next().unwrap_or_default().lines().collect::<Vec<_>>());
+    let (network, links, others) = (part(), prop::collection::vec(part(), 16), [(); 6].map(|()| part()));
+    (network, links, others, 8..60usize, any::<u32>()).prop_map(|(network, links, others, flows, seed)| {
+        let [switch, scheme, sizes, start, stack, duration] = others;
+        // Only a campus has links at which proxies stand by default.
+        let scheme = scheme.replace("CLEAN", if network.contains("campus") { ", clean = {}" } else { "" });
+        // Flows without end last for the whole run.
+        let (sizes, duration) = if sizes.contains("size") { (sizes, duration) } else { ("", "20ms") };
+        let comma = if sizes.is_empty() { "" } else { ", " };
+        let network = network.replace("RING", &ring(&links));
+        format!(
+            r#"title = "drawn"
 seed = {seed}
 duration = "{duration}"
 sample = "3ms"
 windows = ["4ms..9ms"]
 stack = "{stack}"
-topology = {{ {} }}
+topology = {{ {network} }}
 switch.default = {{ {switch} }}
 scheme = [{{ {scheme} }}]
-group = [{{ name = "all", from = "hosts", to = "hosts", pattern = "uniform", {sizes}{more}flows = {flows}, {start} }}]
-"#,
-                network.replace("RING", &ring(&links))
-            )
-        },
-    )
+group = [{{ name = "all", from = "hosts", to = "hosts", pattern = "uniform", {start}, flows = {flows}{comma}{sizes} }}]
+"#
+        )
+    })
 }
 
 /// Eight switches in a ring, each with one host.
 fn ring(links: &[&str]) -> String {
-    let node = |number: usize| {
-        format!(r#"{{ name = "s{number}", kind = "switch" }}, {{ name = "h{number}", kind = "host" }}"#)
-    };
+    let node =
+        |number: usize| format!("{{ name = 's{number}', kind = 'switch' }}, {{ name = 'h{number}', kind = 'host' }}");
     let link = |number: usize| {
         let (next, around, access) = ((number + 1) % 8, links[number], links[number + 8]);
         format!(
-            r#"{{ between = ["s{number}", "s{next}"], rate = "300Mbps", {around} }}, {{ between = ["h{number}", "s{number}"], rate = "1Gbps", {access} }}"#
+            "{{ between = ['s{number}', 's{next}'], rate = '300Mbps', {around} }}, \
+             {{ between = ['h{number}', 's{number}'], rate = '1Gbps', {access} }}"
         )
     };
     let all = |of: &dyn Fn(usize) -> String| (0..8).map(of).collect::<Vec<_>>().join(", ");
