@@ -69,10 +69,12 @@ fn json_has_the_promised_fields() {
 }
 
 #[test]
-fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs() {
+fn the_same_inputs_give_the_same_bytes_on_any_number_of_jobs_and_cores() {
     let folder = Folder::with(scenario());
-    for (out, jobs) in [("a", "1"), ("b", "1"), ("c", "2"), ("d", "5")] {
-        folder.done(&["run", "scenario.toml", "--out", out, "--jobs", jobs]);
+    for (out, option, number) in
+        [("a", "--jobs", "1"), ("b", "--cores", "1"), ("c", "--cores", "2"), ("d", "--jobs", "5")]
+    {
+        folder.done(&["run", "scenario.toml", "--out", out, option, number]);
     }
     let at = |out: &str, name: &str| folder.path(out).join(name);
     for other in ["b", "c", "d"] {
