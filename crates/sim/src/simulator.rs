@@ -314,7 +314,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         let Interface { port, buffer, .. } = &mut self.interfaces[number as usize];
         // A port with a packet on its wire keeps its deadline.
         let was_idle = !port.has_packet_on_wire();
-        let accepted = match buffer.member() {
+        // Without pools there is no membership to look up.
+        let member = if self.pools.is_empty() { None } else { buffer.member() };
+        let accepted = match member {
             None => port.enqueue(now, packet, buffer, &mut self.probe).is_ok(),
             Some(member) => self.enqueue_pooled(now, number, member, packet),
         };

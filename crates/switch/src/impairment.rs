@@ -28,8 +28,16 @@ impl Outage {
 
 /// Impairments of a wire. Probabilities are in [0, 1] and apply to each packet independently, except for bursts of
 /// losses.
+///
+/// Fields that each packet of a link with jitter uses come first, so that they are in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Impairment {
+    pub stream: Stream,
+    /// Upper bound of the random extra delay of a packet, uniform from zero. Packets keep their order.
+    pub jitter: Span,
+    /// Probability that a packet is delayed so that later packets overtake it.
+    pub reordering: f64,
     /// Probability that a packet is lost.
     pub loss: f64,
     /// Mean number of successive packets in a burst of losses, 1 or more; `None` for independent losses. The wire is in
@@ -39,17 +47,12 @@ pub struct Impairment {
     pub loss_burst: Option<f64>,
     /// Whether the wire is in a burst of losses.
     pub in_burst: bool,
-    /// Upper bound of the random extra delay of a packet, uniform from zero. Packets keep their order.
-    pub jitter: Span,
-    /// Probability that a packet is delayed so that later packets overtake it.
-    pub reordering: f64,
     /// Upper bound of the random extra delay of a reordered packet, uniform from zero.
     pub reordering_delay: Span,
     /// Probability that a packet is duplicated; the copy arrives directly after the packet.
     pub duplicates: f64,
     /// Outages, in which all packets on the wire are lost.
     pub outages: Vec<Outage>,
-    pub stream: Stream,
 }
 
 impl Impairment {
@@ -58,7 +61,7 @@ impl Impairment {
         let (jitter, reordering_delay) = (Span::ZERO, Span::ZERO);
         let (loss, reordering, duplicates, outages) = (0.0, 0.0, 0.0, Vec::new());
         let (loss_burst, in_burst) = (None, false);
-        Self { loss, loss_burst, in_burst, jitter, reordering, reordering_delay, duplicates, outages, stream }
+        Self { stream, jitter, reordering, loss, loss_burst, in_burst, reordering_delay, duplicates, outages }
     }
 
     /// Whether the only random draw for a packet is its jitter, when it is sent.

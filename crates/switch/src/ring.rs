@@ -5,8 +5,10 @@ use prefetch_index::prefetch_index;
 
 /// The ring shrinks when fewer than one slot in this many is in use.
 const SPARSE: usize = 8;
-/// Smallest capacity of a ring that has held an element.
-const MIN_CAPACITY: usize = 8;
+/// Smallest capacity of a ring that has held an element. With thousands of ports, most rings hold one or two.
+const MIN_CAPACITY: usize = 2;
+/// Largest capacity of a ring that does not shrink.
+const KEPT_CAPACITY: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
@@ -50,13 +52,19 @@ impl<T: Copy> Ring<T> {
         let (capacity, len) = (self.slots.len(), self.len());
         if len == capacity {
             self.resize((len * 2).max(MIN_CAPACITY), filler());
-        } else if len * SPARSE < capacity && capacity > MIN_CAPACITY * SPARSE {
+        } else if len * SPARSE < capacity && capacity > KEPT_CAPACITY {
             self.resize(capacity / 2, filler());
         }
         let mask = self.slots.len().wrapping_sub(1);
+        if len == 0 {
+            // The ring of an idle link stays in one cache line.
+            self.first = 0;
+        }
         let slot = (self.first as usize + len) & mask;
         self.len += 1;
-        prefetch_index(&self.slots, (slot + 1) & mask);
+        if len > 0 {
+            prefetch_index(&self.slots, (slot + 1) & mask);
+        }
         &mut self.slots[slot]
     }
 
@@ -69,7 +77,9 @@ impl<T: Copy> Ring<T> {
         let (slot, mask) = (self.first as usize, self.slots.len() - 1);
         self.first = ((slot + 1) & mask) as u32;
         self.len -= 1;
-        prefetch_index(&self.slots, (slot + 2) & mask);
+        if self.len > 2 {
+            prefetch_index(&self.slots, (slot + 2) & mask);
+        }
         self.slots.get_mut(slot)
     }
 
@@ -108,6 +118,6 @@ mod tests {
             }
             assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
         }
-        assert!(ring.slots.len() <= 8 * MIN_CAPACITY.max(ring.len() * SPARSE), "memory is given back");
+        assert!(ring.slots.len() <= KEPT_CAPACITY.max(8 * ring.len() * SPARSE), "memory is given back");
     }
 }

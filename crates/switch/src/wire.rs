@@ -29,6 +29,7 @@ struct InFlight<C> {
 
 /// Impairment of a wire, with the reordered packets in flight.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Impaired<C> {
     impairment: Impairment,
     /// Reordered packets in flight, by time of arrival, then by order of sending.

@@ -83,6 +83,10 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
             return out;
         }
         let out = self.waiting.pop_front()?;
+        if self.waiting.is_empty() {
+            // Begins again with the first slot, which is in the processor's cache.
+            self.waiting.clear();
+        }
         self.left += u64::from(out.head.len);
         if self.interrupt == Time::LAST && self.left > 0 {
             self.interrupt = now.saturating_add(self.gap);

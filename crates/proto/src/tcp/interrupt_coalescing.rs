@@ -92,6 +92,8 @@ impl<E: Endpoint<Head = Head>> Endpoint for InterruptCoalescing<E> {
             self.end.on_packet(now, &head, ecn);
         }
         if self.waiting.is_empty() {
+            // Begins again with the first slot, which is in the processor's cache.
+            self.waiting.clear();
             self.interrupt = Time::LAST;
         }
         if self.end.wakeup().is_some_and(|due| due <= now) {

@@ -36,13 +36,6 @@ struct Planned {
     due: Time,
 }
 
-/// Bursts that wait in the host to be paced, the first one first, and their segments.
-#[derive(Clone, Debug, Default)]
-struct Waiting {
-    bursts: VecDeque<Planned>,
-    segments: u32,
-}
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offload {
     /// The most segments in a burst; 1 without offload.
@@ -57,8 +50,13 @@ pub(super) struct Offload {
     pub(super) next_retransmission: u64,
     /// The most bursts in the host's queue ([`Config::fq_flow_limit`]).
     flow_limit: u16,
-    /// `None` before the first burst is planned.
-    waiting: Option<Box<Waiting>>,
+    /// Segments of all planned bursts.
+    planned_segments: u32,
+    /// When the first planned burst leaves the host. Valid if `planned_segments` is not zero.
+    planned_due: Time,
+    /// Bursts that wait in the host to be paced, the first one first; `None` before the first burst is planned.
+    #[expect(clippy::box_collection, reason = "most flows plan nothing, and a sender is to be small")]
+    planned: Option<Box<VecDeque<Planned>>>,
     /// Bytes that TCP has sent and that are still in the host's queue.
     pub(super) held: u32,
 }
@@ -72,7 +70,8 @@ impl Offload {
 
     /// The state at the start of the next flow of a connection.
     pub(super) fn reused(&self) -> Self {
-        Self { burst_left: 0, retransmissions_left: 0, waiting: None, held: 0, ..*self }
+        let Self { gso_max_segs, tso_segs, next_retransmission, flow_limit, .. } = *self;
+        Self { gso_max_segs, tso_segs, next_retransmission, flow_limit, ..Self::default() }
     }
 
     /// Payload bytes that TCP may have in the host's queue before it passes on a burst of `burst` bytes: what is paced
@@ -104,28 +103,29 @@ impl Offload {
         self.is_on() && self.has_flow_limit()
     }
 
-    /// When the first planned burst leaves the host; `None` if none is planned.
-    pub(super) fn planned_due(&self) -> Option<Time> {
-        self.waiting.as_ref()?.bursts.front().map(|planned| planned.due)
+    pub(super) const fn planned_due(&self) -> Option<Time> {
+        if self.planned_segments > 0 { Some(self.planned_due) } else { None }
     }
 
-    /// Segments of all planned bursts.
-    pub(super) fn planned_segments(&self) -> u32 {
-        self.waiting.as_ref().map_or(0, |waiting| waiting.segments)
+    pub(super) const fn planned_segments(&self) -> u32 {
+        self.planned_segments
     }
 
     /// Plans a burst of this many segments after all others, which leaves the host at `due`.
     pub(super) fn plan(&mut self, segments: u16, due: Time) {
-        let waiting = self.waiting.get_or_insert_default();
-        waiting.bursts.push_back(Planned { segments, due });
-        waiting.segments += u32::from(segments);
+        self.planned.get_or_insert_default().push_back(Planned { segments, due });
+        if self.planned_segments == 0 {
+            self.planned_due = due;
+        }
+        self.planned_segments += u32::from(segments);
     }
 
     /// Lets the first planned burst leave the host. Returns false if none is planned.
     pub(super) fn release(&mut self) -> bool {
-        let Some(waiting) = &mut self.waiting else { return false };
-        let Some(first) = waiting.bursts.pop_front() else { return false };
-        waiting.segments -= u32::from(first.segments);
+        let Some(planned) = self.planned.as_mut().filter(|_| self.planned_segments > 0) else { return false };
+        let Some(first) = planned.pop_front() else { return false };
+        self.planned_due = planned.front().map_or(Time::LAST, |planned| planned.due);
+        self.planned_segments -= u32::from(first.segments);
         self.burst_left = first.segments;
         true
     }

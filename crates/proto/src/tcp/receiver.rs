@@ -355,6 +355,10 @@ impl Endpoint for Receiver {
             return Some(self.syn_ack(now));
         }
         let pending = self.pending_acks.pop_front()?;
+        if self.pending_acks.is_empty() {
+            // Begins again with the first slot, which is in the processor's cache.
+            self.pending_acks.clear();
+        }
         let head = self.ack_head(now, &pending, self.pending_acks.is_empty());
         let frame = wire::frame(wire::HEADERS + u64::from(self.option_bytes));
         let size = self.delayed_acks.ack_size.map_or(frame, |size| size.get() as u16);

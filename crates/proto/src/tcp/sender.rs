@@ -32,7 +32,7 @@ pub(super) struct Counts {
     pub(super) timeouts: u32,
 }
 
-const _: () = assert!(size_of::<Sender<()>>() < 640, "there may be 100,000 of them");
+const _: () = assert!(size_of::<Sender<()>>() <= 640, "there may be 100,000 of them");
 
 #[derive(Clone, Debug)]
 pub struct Sender<W> {
@@ -405,6 +405,10 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
     fn wakeup(&self) -> Option<Time> {
         if self.is_complete() {
             return None;
+        }
+        if !self.pacer.is_active() && self.offload.planned_due().is_none() && self.imposed.is_none() {
+            // No segment waits for a time.
+            return self.timers.wakeup(None);
         }
         let due = self
             .next_segment()
