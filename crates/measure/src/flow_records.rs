@@ -1,10 +1,10 @@
 //! Counts of each flow in progress, and of the flows that started most recently.
 //!
-//! State: a record for each of the recent flows, in order of start, and for each earlier flow in progress. Memory
-//! therefore does not grow with the number of flows, however long one of them lasts.
+//! State: a record for each of the recent flows, in order of start, and for each earlier flow in progress. While an
+//! earlier flow lasts, each flow that starts after it takes eight bytes.
 
 use shallop_core::{Facts, Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Number of most recently started flows that keep their records after they end. Fairness is computed for up to this
 /// many flows.
@@ -44,8 +44,8 @@ pub struct FlowRecords {
     /// Number of flows that started before the recent ones.
     earlier: u32,
     recent: VecDeque<FlowRecord>,
-    /// Records of flows before the recent ones that are in progress, by flow number.
-    in_progress: BTreeMap<u32, FlowRecord>,
+    /// Records of flows before the recent ones, from the first one in progress on; `None` for flows that have ended.
+    in_progress: VecDeque<Option<Box<FlowRecord>>>,
 }
 
 impl FlowRecords {
@@ -57,34 +57,37 @@ impl FlowRecords {
         if self.recent.len() > RECENT_FLOWS
             && let Some(flow) = self.recent.pop_front()
         {
-            if !flow.closed {
-                self.in_progress.insert(self.earlier, flow);
-            }
+            self.in_progress.push_back((!flow.closed).then(|| Box::new(flow)));
             self.earlier += 1;
+            self.drop_ended();
         }
     }
 
     /// Record of a flow that is in progress.
     #[inline]
     pub fn get_mut(&mut self, flow: u32) -> Option<&mut FlowRecord> {
-        match flow.checked_sub(self.earlier) {
-            Some(index) => self.recent.get_mut(index as usize),
-            None => self.in_progress.get_mut(&flow),
+        if let Some(index) = flow.checked_sub(self.earlier) {
+            return self.recent.get_mut(index as usize);
         }
+        let index = self.earlier_index(flow)?;
+        self.in_progress.get_mut(index)?.as_deref_mut()
     }
 
     /// Record of a flow; `None` if the flow has ended and is not one of the recent ones.
     pub fn get(&self, flow: u32) -> Option<&FlowRecord> {
         match flow.checked_sub(self.earlier) {
             Some(index) => self.recent.get(index as usize),
-            None => self.in_progress.get(&flow),
+            None => self.in_progress.get(self.earlier_index(flow)?)?.as_deref(),
         }
     }
 
     /// Marks a flow as retired and returns its record.
     pub fn close(&mut self, flow: u32) -> Option<FlowRecord> {
         if flow < self.earlier {
-            return self.in_progress.remove(&flow);
+            let index = self.earlier_index(flow)?;
+            let record = self.in_progress.get_mut(index)?.take();
+            self.drop_ended();
+            return record.map(|record| *record);
         }
         let record = self.get_mut(flow)?;
         record.closed = true;
@@ -96,8 +99,23 @@ impl FlowRecords {
         for (record, other) in self.recent.iter_mut().zip(&other.recent) {
             *record = record.plus(other);
         }
-        for (record, other) in self.in_progress.values_mut().zip(other.in_progress.values()) {
-            *record = record.plus(other);
+        for (record, other) in self.in_progress.iter_mut().zip(&other.in_progress) {
+            if let (Some(record), Some(other)) = (record, other) {
+                **record = record.plus(other);
+            }
+        }
+    }
+
+    /// Index in `in_progress` of a flow before the recent ones; `None` if all flows up to it have ended.
+    fn earlier_index(&self, flow: u32) -> Option<usize> {
+        let first = self.earlier as usize - self.in_progress.len();
+        (flow as usize).checked_sub(first)
+    }
+
+    /// Drops the leading entries of flows that have ended.
+    fn drop_ended(&mut self) {
+        while let Some(None) = self.in_progress.front() {
+            self.in_progress.pop_front();
         }
     }
 
@@ -127,7 +145,7 @@ mod tests {
             }
         }
         assert_eq!((records.started(), records.recent.len()), (50_000, RECENT_FLOWS));
-        assert_eq!(records.in_progress.len(), 1);
+        assert_eq!(records.in_progress.iter().flatten().count(), 1);
         records.get_mut(7).unwrap().ip_bytes = 3;
         assert!(records.get(8).is_none() && records.all().is_none());
         assert_eq!(records.close(7).map(|record| record.ip_bytes), Some(3));

@@ -234,8 +234,10 @@ impl Probe for Measurements {
     }
 
     fn on_rtt(&mut self, _now: Time, end: End, rtt: Span) {
-        let Some(flow) = self.flows.get(end.flow()) else { return };
-        if let Some(group) = self.groups.get_mut(flow.facts.group as usize) {
+        // The only group needs no look-up.
+        let only = self.groups.len() == 1;
+        let index = if only { Some(0) } else { self.flows.get(end.flow()).map(|flow| flow.facts.group) };
+        if let Some(group) = index.and_then(|index| self.groups.get_mut(index as usize)) {
             group.rtts.record(rtt);
         }
     }
