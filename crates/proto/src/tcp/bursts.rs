@@ -60,7 +60,8 @@ impl<W: Window> Sender<W> {
     }
 
     pub(super) fn take_writes(&mut self, now: Time) {
-        let taken = self.scoreboard.snd_nxt + self.planned_bytes();
+        let rest_of_burst = u64::from(self.offload.burst_left) * self.scoreboard.mss;
+        let taken = self.scoreboard.snd_nxt + rest_of_burst + self.planned_bytes();
         if let Some(imposed) = &mut self.imposed {
             imposed.take_writes(now, taken, &mut self.scoreboard);
         }

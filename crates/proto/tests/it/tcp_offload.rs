@@ -59,3 +59,24 @@ fn a_burst_that_has_begun_leaves_whole_even_if_the_window_shrinks() {
     assert_eq!(tcp.sender.poll(us(876)).map(|out| out.body.start / SEGMENT), Some(12));
     assert_eq!(tcp.sends_after_ack(us(876), 0, &[(1, 5)]), [13, 14, 15, 16, 17]);
 }
+
+#[test]
+fn a_burst_that_waits_in_the_host_when_the_application_ends_leaves_whole() {
+    let pace = BitsPerSec::new(80_000_000);
+    let config = Config { fq_flow_limit: 100, ..offload() };
+    let mut tcp = SenderHarness::new(&config, Spy { pace, ..Spy::new(18) });
+    tcp.sender = tcp.sender.lasting(Span::from_us(100));
+    assert_eq!(tcp.leaving().len(), 12);
+    // The rest of the window is planned as one burst, and the application ends before it leaves.
+    assert_eq!(tcp.sends_after_ack(us(50), 1, &[]), Vec::<u64>::new());
+    let mut bodies = vec![];
+    while let Some(due) = tcp.sender.wakeup().filter(|&due| due < us(5_000)) {
+        tcp.now = due;
+        tcp.sender.on_timer(due);
+        bodies.extend(tcp.take().into_iter().map(|out| out.body));
+    }
+    let whole = |number: u64| number * SEGMENT..(number + 1) * SEGMENT;
+    assert_eq!(bodies, (12..19).map(whole).collect::<Vec<_>>());
+    assert_eq!(tcp.sends_after_ack(us(6_000), 19, &[]), Vec::<u64>::new());
+    assert!(tcp.sender.is_complete());
+}
