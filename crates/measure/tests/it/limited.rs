@@ -1,5 +1,6 @@
 //! Limits besides links and windows: what is explained of them, and how flows that last end.
 
+use crate::conservation::accounted;
 use crate::support::{outcome, study};
 use shallop_scenario::explain;
 
@@ -46,5 +47,22 @@ fn a_flow_that_lasts_a_second_is_complete_when_its_last_byte_is_acknowledged() {
         // Up to 500 KB wait at 1 Gb/s (4 ms), a way takes 5 ms, and a loss at the end costs a few round trips.
         assert!(ends.len() == 4 && ends.iter().all(|end| (1.005..1.3).contains(end)), "{}: {ends:?}", point.name);
         assert!(outcome.run.windows[0].throughput_bps < 1e8, "{}: {:?}", point.name, outcome.run.windows);
+    }
+}
+
+#[test]
+fn a_flow_completes_after_a_burst_of_losses_that_its_timeouts_meet_alone() {
+    let study = study(
+        r#"title = "bursts of losses"
+duration = "1s"
+topology = { kind = "graph", node = [{ name = "a", kind = "host" }, { name = "b", kind = "host" }],
+    link = [{ between = ["a", "b"], rate = "1Gbps", delay = "1ms", loss = [0.0, 0.3], loss_burst = [1, 6] }] }
+group = [{ name = "g", from = "a", to = "b", size = "20KB" }]
+scheme = [{ transport = "newreno" }]
+"#,
+    );
+    // Some of the flows have more than 30 timeouts.
+    for seed in 0..600 {
+        accounted(&study.points[0].plan, seed, &[]).unwrap();
     }
 }
