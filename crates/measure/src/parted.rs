@@ -1,5 +1,5 @@
 //! One run on several cores: a simulator and a probe for each part of the network, whose counts are added up when they
-//! are read. The outcome equals that of a run on one core, to the last bit.
+//! are read. A run on one core has an identical outcome.
 
 mod ending;
 

@@ -109,7 +109,8 @@ impl Measurements {
         Self { counted: None, load_phase, ..self }
     }
 
-    /// Sets the counts that are read during a run to the sums over parts of the network, but for those of queues.
+    /// Adds up the counts of all parts of the network that are read during a run. Records of queues are left out: each
+    /// belongs to one part.
     pub(crate) fn gather<'a>(&mut self, parts: impl Iterator<Item = &'a Self> + Clone) {
         let sum = |of: fn(&Self) -> u64| parts.clone().map(of).sum();
         (self.data, self.wire_bytes) = (sum(|it| it.data), sum(|it| it.wire_bytes));

@@ -20,11 +20,11 @@ fn segments(bytes: Bytes) -> String {
 }
 
 fn number(word: &str) -> u64 {
-    word.parse().unwrap_or_else(|_| panic!("{word:?} is no number"))
+    word.parse().unwrap_or_else(|_| panic!("not a number: {word:?}"))
 }
 
 fn span(word: &str) -> Span {
-    word.parse().unwrap_or_else(|_| panic!("{word:?} is no time"))
+    word.parse().unwrap_or_else(|_| panic!("not a time: {word:?}"))
 }
 
 /// A controller on a path with a fixed round trip, or behind a bottleneck, and the lines of its snapshot.
@@ -32,8 +32,9 @@ struct Run {
     window: AnyWindow,
     fixed: FixedRtt,
     bottleneck: Option<Bottleneck>,
-    /// Whether acknowledgements have ECN-Echo, and are those of a reduction.
+    /// Whether acknowledgements have ECN-Echo.
     marked: bool,
+    /// Whether acknowledgements arrive during a window reduction.
     reducing: bool,
     snapshot: String,
 }
@@ -112,7 +113,7 @@ impl Run {
             ("lose", word) => self.bottleneck.iter_mut().for_each(|path| {
                 path.lose(if word == "all" { path.in_flight.get() / SEGMENT.get() } else { number(word) });
             }),
-            _ => panic!("{step:?} is no step"),
+            _ => panic!("not a step: {step:?}"),
         }
     }
 

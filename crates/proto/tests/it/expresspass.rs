@@ -49,7 +49,7 @@ fn losing(kind: &str, numbers: &[&str]) -> DropRule<Head> {
             let frame = number(frame) as u64;
             Box::new(move |packet| !packet.body.is_empty() && packet.frame() == frame)
         }
-        _ => panic!("{kind:?} is no kind"),
+        _ => panic!("not a kind: {kind:?}"),
     };
     Box::new(lose(which, move |number| ranges.iter().any(|range| range.contains(&number))))
 }
@@ -64,12 +64,12 @@ fn is_credit(packet: &Packet) -> bool {
 /// The flow of a paragraph of `expresspass.txt`, after its end.
 fn flow<'a>(flow: &str, lines: impl Iterator<Item = &'a str>) -> Pair<Peer<Rule>> {
     let words: Vec<&str> = flow.split([' ', ',']).filter(|word| !word.is_empty()).collect();
-    let [frames, "frames", stop, "alpha", alpha] = words[..] else { panic!("{flow:?} is no flow") };
+    let [frames, "frames", stop, "alpha", alpha] = words[..] else { panic!("not a flow: {flow:?}") };
     let stop = match stop {
         "last-data" => LastData,
         "early" => Early,
         "demand" => Demand,
-        _ => panic!("{stop:?} is no rule"),
+        _ => panic!("not a rule: {stop:?}"),
     };
     let mut size = frames.parse::<u64>().expect("a number") * PAYLOAD;
     let (mut config, mut path, mut drops) = (config(stop), Path::fast(), Vec::new());
@@ -87,7 +87,7 @@ fn flow<'a>(flow: &str, lines: impl Iterator<Item = &'a str>) -> Pair<Peer<Rule>
                 config.send_buffer = Some(Bytes::new(frames.parse::<u64>().expect("a number") * PAYLOAD));
             }
             ["lose", kind, ..] => drops.push(losing(kind, &words[2..])),
-            _ => panic!("{line:?} is no line"),
+            _ => panic!("not a line: {line:?}"),
         }
     }
     let lost = move |packet: &Packet| drops.iter_mut().fold(false, |lost, drop| drop(packet) | lost);

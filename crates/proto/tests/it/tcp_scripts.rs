@@ -23,7 +23,7 @@ use shallop_proto::tcp::{Detection, EcnConfig, Flags, Head, Spurious, Stack, Tim
 use std::collections::BTreeMap;
 
 fn number(word: &str) -> u64 {
-    word.parse().unwrap_or_else(|_| panic!("{word:?} is no number"))
+    word.parse().unwrap_or_else(|_| panic!("not a number: {word:?}"))
 }
 
 fn time(word: &str) -> Time {
@@ -38,7 +38,7 @@ fn sender(line: &str) -> SenderHarness {
         Some("ns3") => Stack::NS3.tcp,
         Some("linux") => Stack::LINUX.tcp,
         Some("linux-ideal") => Stack::LINUX_IDEAL.tcp,
-        other => panic!("{other:?} is no stack"),
+        other => panic!("not a stack: {other:?}"),
     };
     let (mut spy, mut size) = (Spy::new(10), None);
     for word in words {

@@ -1,4 +1,4 @@
-//! A run on several cores has the outcome of a run on one, to the last bit.
+//! Runs on several cores and on one core have identical outcomes.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
