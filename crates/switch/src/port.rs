@@ -224,7 +224,7 @@ impl<C: Copy> Port<C> {
             }
         }
         probe.on_queue(now, at, queue.length().bytes);
-        self.on_enqueued(index);
+        self.on_enqueued(now, index);
         Ok(())
     }
 
@@ -236,8 +236,6 @@ impl<C: Copy> Port<C> {
         let class = packet.envelope.class.index();
         let index = usize::from(self.queue_of[class]);
         let at = self.id(index);
-        // No packet leaves before its arrival, even if the link was idle because another queue waits for its meter.
-        self.link.free_at = self.link.free_at.max(now);
         let result = self.cold.queues[index].enqueue_managed(now, packet, index, buffer);
         self.cold.report_dropped(now, at, probe);
         match result {
@@ -251,7 +249,7 @@ impl<C: Copy> Port<C> {
         let length = self.cold.queues[index].length();
         probe.on_queue(now, at, length.bytes);
         if result.is_ok() {
-            self.on_enqueued(index);
+            self.on_enqueued(now, index);
         } else if length.packets == 0 {
             // All enqueued packets were dropped, and still there was no room.
             self.backlogged &= !(1 << index);
@@ -261,10 +259,15 @@ impl<C: Copy> Port<C> {
 
     /// Updates the scheduler and the next service time after a packet was enqueued in queue `index`.
     #[inline]
-    fn on_enqueued(&mut self, index: usize) {
+    fn on_enqueued(&mut self, now: Time, index: usize) {
         if self.backlogged & (1 << index) == 0 {
             self.backlogged |= 1 << index;
             let ready = self.cold.queues[index].ready();
+            if ready <= now {
+                // No packet leaves before its arrival, even if the link is idle because another queue waits for its
+                // meter.
+                self.link.free_at = self.link.free_at.max(now);
+            }
             self.next_service = self.next_service.min(ready.max(self.link.free_at));
             self.cold.schedule.on_backlogged(index);
         }

@@ -73,13 +73,16 @@ pub(super) struct LinkConfig {
     pub(super) clears_ecn: bool,
     /// Emulation packets have a queue without a meter.
     pub(super) is_unmetered: bool,
+    /// The depth of the emulation meter's bucket, packets. Tokens that arrive while a data packet holds the link are
+    /// lost if the bucket holds one packet.
+    pub(super) emulation_burst: u32,
     /// The length of the data queue from which packets that are not ECN-capable are dropped, packets.
     pub(super) selective: Option<u32>,
 }
 
 impl LinkConfig {
     pub(super) fn new(rate: f64, delay: Duration) -> Self {
-        Self { rate, delay, buffer: 20, mtu: 1_472, ..Self::default() }
+        Self { rate, delay, buffer: 20, mtu: 1_472, emulation_burst: 1, ..Self::default() }
     }
 
     fn passes(&self, now: Instant, packet: &Packet) -> bool {
@@ -128,7 +131,8 @@ fn port(config: &LinkConfig) -> (Port<u32>, PortBuffer) {
     let rate = BitsPerSec::at_least_one(config.rate as u64);
     let packets = |count| Limit::for_buffer(BufferSize::Packets(count), rate);
     let queue = |priority| QueueConfig { priority, ..QueueConfig::default() };
-    let meter = Meter::new(rate.scale(EMULATION_SHARE), Bytes::new(u64::from(wire::MIN_FRAME)));
+    let burst = Bytes::new(u64::from(config.emulation_burst) * u64::from(wire::MIN_FRAME));
+    let meter = Meter::new(rate.scale(EMULATION_SHARE), burst);
     let drop_above = |count| SelectiveDrop { above: packets(count) };
     let select = Some(drop_above(TAGGED));
     let meter = Some(meter).filter(|_| !config.is_unmetered);

@@ -143,6 +143,21 @@ fn credits_within_their_rate_precede_data_and_data_fills_the_rest_of_the_link() 
 }
 
 #[test]
+fn a_packet_that_finds_the_link_idle_while_credits_wait_for_tokens_starts_as_it_arrives() {
+    let mut bench = credits();
+    for head in 0..3 {
+        assert!(bench.offer_at(0, packet(Class::Credit, CREDIT, Ecn::Ect, head)));
+    }
+    // Two credits leave at once, the third waits for tokens until 1.30 us.
+    assert!(bench.offer_at(500_000, data(3)));
+    let arrivals = bench.arrivals();
+    let order = arrivals.iter().map(|&(_, head)| head);
+    assert!(order.eq([0, 1, 3, 2]), "{arrivals:?}");
+    let starts = [arrivals[2].0 - 1_000_000 - FRAME_PS, arrivals[3].0 - 1_000_000 - 67_200];
+    assert_eq!(starts, [500_000, 500_000 + FRAME_PS]);
+}
+
+#[test]
 fn queues_of_one_priority_share_by_weight() {
     let weighted = |weight| QueueConfig { weight, ..QueueConfig::default() };
     let queues = vec![weighted(3), weighted(1)];
