@@ -31,7 +31,7 @@ pub mod units;
 
 pub use envelope::{Class, Ecn, End, Envelope, MTU, Node, Packet};
 pub use event_queue::{EventQueue, EventTarget};
-pub use pace::Pace;
+pub use pace::{Pace, Step};
 pub use probe::{DropCause, Facts, NoProbe, Probe, QueueId};
 pub use quantity::{BufferSize, QuantityError};
 pub use seed::{Seed, Stream};

@@ -18,6 +18,20 @@ pub struct Pace {
     carried: u64,
 }
 
+/// The time that packets of one size take: whole picoseconds and, in units of 1/rate picoseconds, a fraction.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    whole: u64,
+    parts: u64,
+}
+
+impl Step {
+    /// The time that a packet alone takes, rounded down.
+    pub const fn quote(self) -> Span {
+        Span::from_ps(self.whole)
+    }
+}
+
 impl Pace {
     pub const fn new(rate: BitsPerSec) -> Self {
         let (whole, fraction) = (PS_PER_BYTE_AT_ONE_BPS / rate.get(), PS_PER_BYTE_AT_ONE_BPS % rate.get());
@@ -44,6 +58,22 @@ impl Pace {
         let rate = u128::from(self.rate.get());
         self.carried = (parts % rate) as u64;
         Span::from_ps(whole + (parts / rate) as u64)
+    }
+
+    /// The charges of packets of one size, which then need no division.
+    pub fn step(&self, bytes: Bytes) -> Step {
+        let parts = u128::from(bytes.get()) * u128::from(self.fraction);
+        let rate = u128::from(self.rate.get());
+        Step { whole: bytes.get() * self.whole + (parts / rate) as u64, parts: (parts % rate) as u64 }
+    }
+
+    /// [`Pace::charge`] for the size of this step, which was computed at the present rate.
+    #[inline]
+    pub fn charge_step(&mut self, step: Step) -> Span {
+        let carried = self.carried + step.parts;
+        let over = carried >= self.rate.get();
+        self.carried = if over { carried - self.rate.get() } else { carried };
+        Span::from_ps(step.whole + u64::from(over))
     }
 
     /// Time that `bytes` alone take to serialise, rounded down. Neither uses nor changes the carried fraction.
@@ -87,6 +117,9 @@ mod tests {
             let piecewise: Span = packets.iter().map(|&p| pace.charge(Bytes::new(p))).sum();
             let at_once = Pace::new(rate).charge(Bytes::new(packets.iter().sum()));
             prop_assert_eq!(piecewise, at_once);
+            let mut pace = Pace::new(rate);
+            let by_step: Span = packets.iter().map(|&p| pace.charge_step(pace.step(Bytes::new(p)))).sum();
+            prop_assert_eq!(by_step, at_once);
         }
     }
 }

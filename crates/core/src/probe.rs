@@ -1,7 +1,7 @@
 //! Measurement hooks. A probe is a type parameter of the simulator whose methods do nothing by default, so that hooks
 //! without an implementation cost nothing.
 
-use crate::envelope::{End, Envelope, Node};
+use crate::envelope::{Class, End, Envelope, Node};
 use crate::units::{Bytes, Span, Time};
 
 /// Identifies one queue of one port, in reports of queued, marked and dropped packets.
@@ -107,9 +107,16 @@ pub trait Probe {
     fn on_rtt(&mut self, _now: Time, _end: End, _rtt: Span) {}
     /// An endpoint has finished: a sender when all bytes are acknowledged, a receiver when all bytes have arrived.
     fn on_complete(&mut self, _now: Time, _end: End) {}
-    /// Whether packets of the metered class may be reported as sent ahead of time, and some of them again.
-    fn allows_sending_ahead(&self) -> bool {
+    /// Packets of the metered class were dropped at this queue. Reported by [`Probe::on_drop`] one by one if not
+    /// [`Probe::allows_bulk`].
+    fn on_drops(&mut self, _at: QueueId, _class: Class, _cause: DropCause, _count: u64) {}
+    /// Whether packets of the metered class may be computed late and in bulk.
+    fn allows_bulk(&self) -> bool {
         false
+    }
+    /// Whether [`Probe::on_send`] and [`Probe::on_queue`] must be called for each packet of this host's port.
+    fn watches(&self, _port: u32) -> bool {
+        true
     }
     /// Whether all that the run waits for has happened: the simulator stops at this instant.
     fn is_over(&self) -> bool {

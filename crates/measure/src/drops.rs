@@ -18,22 +18,18 @@ impl DropCounts {
         Self { ports: vec![None; ports] }
     }
 
-    /// Counts one packet of this class that was dropped at this port for this cause.
-    pub fn add(&mut self, port: u32, class: Class, cause: DropCause) {
-        self.add_packets(port, class, cause, 1);
-    }
-
-    fn add_packets(&mut self, port: u32, class: Class, cause: DropCause, packets: u64) {
+    /// Counts packets of this class that were dropped at this port for this cause.
+    pub fn add(&mut self, port: u32, class: Class, cause: DropCause, count: u64) {
         if let Some(counts) = self.ports.get_mut(port as usize) {
             let counts = counts.get_or_insert_with(|| Box::new([[0; DropCause::COUNT]; Class::COUNT]));
-            counts[class.index()][cause.index()] += packets;
+            counts[class.index()][cause.index()] += count;
         }
     }
 
     /// Adds the counts of a part of the network.
     pub fn add_all(&mut self, other: &Self) {
         for (port, class, cause, packets) in other.all() {
-            self.add_packets(port, class, cause, packets);
+            self.add(port, class, cause, packets);
         }
     }
 
@@ -57,13 +53,13 @@ mod tests {
     #[test]
     fn drops_are_counted_by_port_class_and_cause() {
         let mut counts = DropCounts::new(3);
-        counts.add(2, Class::Data, DropCause::WireLoss);
+        counts.add(2, Class::Data, DropCause::WireLoss, 1);
         for _ in 0..2 {
-            counts.add(0, Class::Data, DropCause::BufferFull);
+            counts.add(0, Class::Data, DropCause::BufferFull, 1);
         }
-        counts.add(0, Class::Emulation, DropCause::Selective);
+        counts.add(0, Class::Emulation, DropCause::Selective, 1);
         // A port that the network does not have is not counted.
-        counts.add(7, Class::Data, DropCause::BufferFull);
+        counts.add(7, Class::Data, DropCause::BufferFull, 1);
         let all: Vec<_> = counts.all().collect();
         assert_eq!(
             all,

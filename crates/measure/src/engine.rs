@@ -27,7 +27,7 @@ pub(crate) trait Engine {
     /// Flows in progress, with the counters of their senders and receivers.
     fn in_progress(&self) -> Vec<(u32, [EndpointCounters; 2])>;
     /// States of flows in progress, in order of their numbers.
-    fn states(&self) -> Vec<(u32, FlowState)>;
+    fn states(&mut self) -> Vec<(u32, FlowState)>;
     fn started(&self) -> usize;
     fn is_exhausted(&mut self) -> bool;
 }
@@ -74,7 +74,8 @@ impl<E: Endpoint, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Engine for Simu
         ends.chunks_exact(2).map(|pair| (pair[0].0, [pair[0].1, pair[1].1])).collect()
     }
 
-    fn states(&self) -> Vec<(u32, FlowState)> {
+    fn states(&mut self) -> Vec<(u32, FlowState)> {
+        self.catch_up_metered();
         let states = self.addressed_ends().filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?)));
         let mut states: Vec<_> = states.collect();
         states.sort_unstable_by_key(|(flow, _)| *flow);

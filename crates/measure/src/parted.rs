@@ -212,7 +212,7 @@ impl<E: Endpoint + Send, M: Middlebox<Head = E::Head> + Send> Engine for Parted<
         ends.chunks_exact(2).map(|pair| (pair[0].0.flow(), [pair[0].1.counters(), pair[1].1.counters()])).collect()
     }
 
-    fn states(&self) -> Vec<(u32, FlowState)> {
+    fn states(&mut self) -> Vec<(u32, FlowState)> {
         self.ends().into_iter().filter_map(|(end, machine)| Some((end.flow(), machine.flow_state()?))).collect()
     }
 

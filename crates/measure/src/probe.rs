@@ -217,7 +217,7 @@ impl Probe for Measurements {
     }
 
     fn on_drop(&mut self, _now: Time, at: QueueId, packet: &Envelope, cause: DropCause) {
-        self.drops.add(at.port, packet.class, cause);
+        self.drops.add(at.port, packet.class, cause, 1);
         self.on_loss(*packet);
     }
 
@@ -259,8 +259,16 @@ impl Probe for Measurements {
         }
     }
 
-    fn allows_sending_ahead(&self) -> bool {
+    fn on_drops(&mut self, at: QueueId, class: Class, cause: DropCause, count: u64) {
+        self.drops.add(at.port, class, cause, count);
+    }
+
+    fn allows_bulk(&self) -> bool {
         self.capture.is_none()
+    }
+
+    fn watches(&self, port: u32) -> bool {
+        self.first[port as usize] != NONE
     }
 
     fn is_over(&self) -> bool {

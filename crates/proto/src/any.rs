@@ -63,12 +63,12 @@ macro_rules! dispatch {
 /// Polls the endpoint with the method `$poll` and converts the header of the packet. Packets of TCP and UDP get a
 /// legacy class.
 macro_rules! poll_any {
-    ($any:expr, $poll:ident, $now:expr) => {
+    ($any:expr, $poll:ident, $($argument:expr),*) => {
         match $any {
-            AnyEnd::Tcp(end) => end.$poll($now).map(|out| out.legacy().with_head(AnyHead::Tcp)),
-            AnyEnd::Udp(end) => end.$poll($now).map(|out| out.legacy().with_head(AnyHead::Udp)),
-            AnyEnd::ExpressPass(end) => end.$poll($now).map(|out| out.with_head(AnyHead::ExpressPass)),
-            AnyEnd::FlashPass(end) => end.$poll($now).map(|out| out.with_head(AnyHead::FlashPass)),
+            AnyEnd::Tcp(end) => end.$poll($($argument),*).map(|out| out.legacy().with_head(AnyHead::Tcp)),
+            AnyEnd::Udp(end) => end.$poll($($argument),*).map(|out| out.legacy().with_head(AnyHead::Udp)),
+            AnyEnd::ExpressPass(end) => end.$poll($($argument),*).map(|out| out.with_head(AnyHead::ExpressPass)),
+            AnyEnd::FlashPass(end) => end.$poll($($argument),*).map(|out| out.with_head(AnyHead::FlashPass)),
         }
     };
 }
@@ -102,6 +102,9 @@ impl Endpoint for AnyEnd {
     }
     fn poll_metered(&mut self, now: Time) -> Option<Out<AnyHead>> {
         poll_any!(self, poll_metered, now)
+    }
+    fn metered_packet(&self, at: Time, number: u64, size: u16) -> Option<Out<AnyHead>> {
+        poll_any!(self, metered_packet, at, number, size)
     }
     fn poll(&mut self, now: Time) -> Option<Out<AnyHead>> {
         poll_any!(self, poll, now)

@@ -2,8 +2,8 @@
 //! calls [`settle`], which sends the endpoint's packets and returns its next deadline. [`settle`] defines the order of
 //! calls.
 
-use crate::{counters::EndpointCounters, flow_state::FlowState};
-use shallop_core::{Class, Ecn, Span, Stream, Time};
+use crate::{counters::EndpointCounters, flow_state::FlowState, metered_run::MeteredRun};
+use shallop_core::{Class, Ecn, Span, Time};
 use std::ops::Range;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -17,29 +17,10 @@ pub struct Out<H> {
     pub ecn: Ecn,
 }
 
-/// The next packet of the metered class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NextMetered {
-    pub at: Time,
-    pub class: Class,
-    /// Upper bound of the size on the wire in bytes.
-    pub max_size: u16,
-}
-
-/// The state of an endpoint that changes when it sends the packet of [`Endpoint::next_metered`].
-#[derive(Clone, Debug)]
-pub struct MeteredState {
-    pub(crate) due: Time,
-    /// Number of metered packets sent.
-    pub(crate) sent: u64,
-    pub(crate) random: Stream,
-    pub(crate) last_active: Time,
-}
-
 /// One end of a flow. The default methods suit a receiver that sends nothing and has no deadline.
 pub trait Endpoint {
     type Head: Copy + Send;
-    /// Whether [`Endpoint::next_metered`] may return packets.
+    /// Whether [`Endpoint::metered_run`] may return a run.
     const SENDS_METERED: bool = false;
 
     fn on_packet(&mut self, now: Time, head: &Self::Head, ecn: Ecn);
@@ -54,19 +35,20 @@ pub trait Endpoint {
         None
     }
 
-    /// The metered packet that the endpoint sends at its next deadline, if it does nothing else then, and if
-    /// [`Endpoint::restore_metered`] can undo it.
-    fn next_metered(&self) -> Option<NextMetered> {
+    /// The metered packets that the endpoint sends at its next deadlines, as long as it does nothing else at these.
+    fn metered_run(&self) -> Option<MeteredRun> {
         None
     }
 
-    /// The state for [`Endpoint::restore_metered`].
-    fn metered_state(&self) -> Option<MeteredState> {
+    /// The packet number `number` of the present run, which is sent at `at` and has this size.
+    fn metered_packet(&self, _at: Time, _number: u64, _size: u16) -> Option<Out<Self::Head>> {
         None
     }
 
-    /// Takes back all packets sent since this state was saved. The endpoint had no other input since then.
-    fn restore_metered(&mut self, _state: &MeteredState) {}
+    /// Takes over the state of a run that began at the present state. Returns how many packets the run has sent.
+    fn end_run(&mut self, _run: &MeteredRun) -> u64 {
+        0
+    }
 
     /// Whether [`Endpoint::poll`] has a packet to send now.
     fn ready(&self, _now: Time) -> bool {
@@ -118,14 +100,11 @@ macro_rules! forward_endpoint {
         fn on_timer(&mut self, now: Time) {
             $dispatch!(self, end => end.on_timer(now));
         }
-        fn next_metered(&self) -> Option<crate::endpoint::NextMetered> {
-            $dispatch!(self, end => end.next_metered())
+        fn metered_run(&self) -> Option<crate::metered_run::MeteredRun> {
+            $dispatch!(self, end => end.metered_run())
         }
-        fn metered_state(&self) -> Option<crate::endpoint::MeteredState> {
-            $dispatch!(self, end => end.metered_state())
-        }
-        fn restore_metered(&mut self, state: &crate::endpoint::MeteredState) {
-            $dispatch!(self, end => end.restore_metered(state));
+        fn end_run(&mut self, run: &crate::metered_run::MeteredRun) -> u64 {
+            $dispatch!(self, end => end.end_run(run))
         }
         fn ready(&self, now: Time) -> bool {
             $dispatch!(self, end => end.ready(now))

@@ -42,6 +42,9 @@ impl<S: Endpoint, R: Endpoint<Head = S::Head>> Endpoint for Peer<S, R> {
     fn poll_metered(&mut self, now: Time) -> Option<Out<S::Head>> {
         dispatch!(self, end => end.poll_metered(now))
     }
+    fn metered_packet(&self, at: Time, number: u64, size: u16) -> Option<Out<S::Head>> {
+        dispatch!(self, end => end.metered_packet(at, number, size))
+    }
     fn poll(&mut self, now: Time) -> Option<Out<S::Head>> {
         dispatch!(self, end => end.poll(now))
     }

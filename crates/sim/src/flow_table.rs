@@ -23,6 +23,10 @@ pub(crate) struct EndState<E> {
     pub waiting: Option<Priority>,
     /// Whether completion of the endpoint has been reported to the probe.
     pub complete: bool,
+    /// Where the runs of the endpoint are queued: number of the port, and index in its [`crate::sources::Sources`].
+    pub source: Option<(u32, u32)>,
+    /// Counts the timers since the last packet came to the endpoint, up to [`crate::sources::CALM`].
+    pub calm: u8,
 }
 
 impl<E: Endpoint> EndState<E> {
@@ -272,7 +276,14 @@ mod tests {
     #[test]
     fn a_flow_is_open_from_its_start_until_it_retires() {
         let config = Config { rate: BitsPerSec::gbps(1), ect: false, payload: Bytes::new(1_000), headers: 40 };
-        let end = || EndState { machine: Sender::new(&config, Some(1)), port: 0, waiting: None, complete: true };
+        let end = || EndState {
+            machine: Sender::new(&config, Some(1)),
+            port: 0,
+            waiting: None,
+            complete: true,
+            source: None,
+            calm: 0,
+        };
         let mut table = FlowTable::default();
         let open = |table: &FlowTable<Sender>| [0, 1, 2].map(|flow| table.is_open(flow));
         assert_eq!(open(&table), [false; 3]);

@@ -8,6 +8,7 @@ mod link;
 mod partition;
 mod real_hosts;
 mod simulator;
+mod sources;
 
 pub use flow_table::Retired;
 pub use partition::{Cut, Ending, Parts, Team, cut};

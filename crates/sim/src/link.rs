@@ -1,8 +1,8 @@
 //! A network interface: a port, its packet buffer and the endpoints that wait for its link. Also `HostLink`, by which
 //! an endpoint sends on the link of its host.
 
-use crate::simulator::Ahead;
-use shallop_core::{End, Envelope, Node, Packet, Probe, Time};
+use crate::sources::Sources;
+use shallop_core::{End, Envelope, Node, Packet, Probe, Span, Time};
 use shallop_proto::{Nic, Out, Priority, RoundRobin};
 use shallop_switch::{Pool, PooledBuffer, Port, PortBuffer};
 use shallop_topology::NicMode;
@@ -17,8 +17,10 @@ pub(crate) struct Interface<H> {
     pub peer: Node,
     /// Number of endpoints of flows in progress that send on the link.
     pub users: u32,
-    /// Packets that were sent ahead of time, at a host.
-    pub ahead: Option<Box<Ahead>>,
+    /// Runs of metered packets that this port queues.
+    pub sources: Option<Box<Sources<H>>>,
+    /// The endpoint whose run of metered packets has the link of the host for itself.
+    pub line_user: Option<End>,
     /// Endpoints of the host that wait for the link; always empty at a switch.
     pub waiting: RoundRobin,
     pub buffer: PortBuffer,
@@ -43,8 +45,16 @@ impl<H: Copy> Interface<H> {
 
     /// Time of the next event: a packet arrives at the other end of the link, or a waiting endpoint may send.
     #[inline]
-    pub fn deadline(&mut self) -> Option<Time> {
-        let arrival = self.port.deadline();
+    pub fn deadline(&mut self, now: Time) -> Option<Time> {
+        let mut arrival = self.port.deadline();
+        if let Some(sources) = &self.sources
+            && !self.port.has_packet_on_wire()
+            && self.port.has_empty_queue(sources.class)
+        {
+            // An instant later, the order of events at one instant does not matter.
+            let next = sources.quiet_until.saturating_add(Span::from_ps(1)).max(now);
+            arrival = Some(arrival.map_or(next, |arrival| arrival.min(next)));
+        }
         if self.waiting.is_empty() {
             return arrival;
         }

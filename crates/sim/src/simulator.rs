@@ -5,13 +5,12 @@
 //! port, the port catches up, then delivers the packets that have crossed its wire, then lets the endpoints that wait
 //! for it send.
 
-mod ahead;
+mod bulk;
 mod part;
 mod pools;
 mod real_hosts;
 mod state;
 
-pub(crate) use ahead::Ahead;
 use pools::members;
 
 pub use part::Glance;
@@ -70,6 +69,8 @@ pub struct Simulator<
     H: RealHosts<E> = NoRealHosts,
 > {
     now: Time,
+    /// Event target that is served at present.
+    current: u32,
     events: EventQueue,
     /// Interface of each port; the index is the port's number.
     interfaces: Vec<Interface<E::Head>>,
@@ -115,11 +116,13 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             waiting: RoundRobin::default(),
             peer: graph.far(number),
             users: 0,
-            ahead: None,
+            sources: None,
+            line_user: None,
         };
         let interfaces = (0..).zip(ports.iter().zip(buffers)).map(interface).collect();
         let mut sim = Self {
             now: Time::ZERO,
+            current: 0,
             events: EventQueue::default(),
             interfaces,
             pools,
@@ -142,24 +145,17 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         sim
     }
 
-    /// Installs a middlebox at a node. It processes every packet that enters the node and, if it handles egress, every
-    /// packet that has left the node.
-    pub fn install(&mut self, node: Node, middlebox: M) {
-        let node = node.0 as usize;
-        self.middleboxes.resize_with(self.middleboxes.len().max(node + 1), Vec::new);
-        self.middleboxes[node].push(middlebox);
-    }
-
     /// Simulates until `end`, or until the probe says that the run is over. Then every port has caught up.
     pub fn run_until(&mut self, end: Time) {
         self.advance(end);
+        self.catch_up_metered();
         for number in 0..self.interfaces.len() {
             self.catch_up(self.now, number);
         }
     }
 
     /// Simulates until `end`, or until the probe says that the run is over. Ports without a deadline by then do not
-    /// catch up.
+    /// catch up, nor do runs of metered packets ([`Simulator::catch_up_metered`]).
     pub fn advance(&mut self, end: Time) {
         if self.probe.is_over() {
             return;
@@ -168,13 +164,12 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             return self.keep_pace(end);
         }
         self.run_events(end);
-        self.take_back_all();
     }
 
     fn run_events(&mut self, mut end: Time) {
         let ports = self.interfaces.len() as u32;
         while let Some((now, target, rank)) = self.events.pop_ranked_until(end) {
-            self.now = now;
+            (self.now, self.current) = (now, target.0);
             match target.0 {
                 0 => self.start_flows(now),
                 port if port <= ports => self.on_port(now, port - 1),
@@ -210,7 +205,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             let path = End::sender(self.flows.path_flow(connections, [from, to]));
             let ends = [self.end_state(sender, path, from, to), self.end_state(receiver, path.peer(), to, from)];
             for port in ends.each_ref().map(|end| end.port) {
-                self.take_back(now, port);
+                self.end_line(port);
                 self.interfaces[port as usize].users += 1;
             }
             if H::ANY {
@@ -228,18 +223,20 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     fn end_state(&self, machine: E, path: End, host: Node, peer: Node) -> EndState<E> {
         // The plan's check has made sure of a path.
         let port = self.routes.next(host, peer, path.peer()).unwrap_or(0);
-        EndState { machine, port, waiting: None, complete: false }
+        EndState { machine, port, waiting: None, complete: false, source: None, calm: 0 }
     }
 
     fn on_end_timer(&mut self, now: Time, end: End) {
-        self.take_back_of(now, end);
+        if self.interrupt(end) && !self.is_due(now, end) {
+            return self.begin_run(end);
+        }
         let state = self.flows.get(end);
         state.machine.on_timer(now);
         if state.report(now, end, &mut self.probe) {
             self.on_end_complete(end);
         }
         self.settle_end(now, end);
-        self.send_ahead(end);
+        self.begin_run(end);
         self.retire_if_quiescent(end);
     }
 
@@ -311,6 +308,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             self.flows.on_packet_gone(end);
             return;
         };
+        self.pull(number);
         let Interface { port, buffer, .. } = &mut self.interfaces[number as usize];
         // A port with a packet on its wire keeps its deadline.
         let was_idle = !port.has_packet_on_wire();
@@ -350,6 +348,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     /// Serves every packet of a port whose transmission starts by `now`.
     #[inline]
     fn catch_up(&mut self, now: Time, number: usize) {
+        self.pull(number as u32);
         if self.interfaces[number].port.next_service <= now {
             self.serve(now, number);
         }
@@ -380,7 +379,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     fn deliver(&mut self, now: Time, packet: &Packet<E::Head>) {
         let end = packet.envelope.end;
         self.probe.on_deliver(now, &packet.envelope);
-        self.take_back_of(now, end);
+        self.interrupt_by_packet(end);
         let state = self.flows.get(end);
         state.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
         if state.report(now, end, &mut self.probe) {
@@ -391,6 +390,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             self.arm_hosts();
         }
         self.settle_end(now, end);
+        self.begin_run(end);
         self.flows.on_packet_gone(end);
         self.retire_if_quiescent(end);
     }
@@ -431,6 +431,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
 
     /// Lets an endpoint send, then sets the deadlines of the endpoint and of its host's link.
     fn settle_end(&mut self, now: Time, end: End) {
+        self.pull_for(end);
         let (machine, mut link) = self.link(end);
         let Interface { port, waiting, .. } = &link.interface;
         let (was_idle, none_waited) = (!port.has_packet_on_wire(), waiting.is_empty());
@@ -489,7 +490,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
     }
 
     fn arm(&mut self, number: u32) {
-        let due = self.interfaces[number as usize].deadline();
+        let due = self.interfaces[number as usize].deadline(self.now);
         self.events.set(EventTarget(number + 1), due);
     }
 }

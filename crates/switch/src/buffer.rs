@@ -73,6 +73,11 @@ impl PortBuffer {
         }
     }
 
+    /// Limit of a queue that does not share the buffer.
+    pub(crate) fn own_limit(&self, queue: usize) -> Option<Limit> {
+        self.own[queue]
+    }
+
     /// Bytes of the pool that a queue uses; `None` for a queue with its own limit, or without a pool.
     pub(crate) fn usage(&mut self, queue: usize) -> Option<&mut PoolUsage> {
         match (&self.own[queue], &mut self.shared) {

@@ -64,11 +64,6 @@ impl Impairment {
         Self { stream, jitter, reordering, loss, loss_burst, in_burst, reordering_delay, duplicates, outages }
     }
 
-    /// Whether the only random draw for a packet is its jitter, when it is sent.
-    pub(crate) fn draws_only_jitter(&self) -> bool {
-        self.loss_burst.is_none() && self.loss.max(self.reordering).max(self.duplicates) <= 0.0
-    }
-
     /// Whether packets may be lost or duplicated.
     pub(crate) fn has_fates(&self) -> bool {
         self.loss > 0.0 || self.loss_burst.is_some() || self.duplicates > 0.0 || !self.outages.is_empty()

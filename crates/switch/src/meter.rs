@@ -3,7 +3,7 @@
 //! The bucket starts full. It stores the time at which it will be full again instead of a count of tokens, so that it
 //! needs no update while the class is idle. Units: bytes of depth; remainders of the rate are carried exactly.
 
-use shallop_core::{BitsPerSec, Bytes, Pace, Span, Time};
+use shallop_core::{BitsPerSec, Bytes, Pace, Span, Step, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
@@ -11,9 +11,11 @@ pub struct Meter {
     depth: Bytes,
     /// Time at which the bucket will be full if no more tokens are consumed.
     full_at: Time,
-    /// Cache: a packet size, and how long before `full_at` the bucket has enough tokens for such a packet. Most classes
-    /// have packets of one size.
-    lead: (Bytes, Span),
+    /// Cache: a packet size, how long before `full_at` the bucket has enough tokens for such a packet, and the tokens
+    /// that the packet consumes. Most classes have packets of one size.
+    size: Bytes,
+    lead: Span,
+    step: Step,
     /// Whether the rate stays when the rate of the link changes.
     is_fixed: bool,
 }
@@ -21,8 +23,8 @@ pub struct Meter {
 impl Meter {
     /// A full bucket that holds `depth` bytes and refills at `rate`.
     pub fn new(rate: BitsPerSec, depth: Bytes) -> Self {
-        let lead = (Bytes::ZERO, Pace::new(rate).quote(depth));
-        Self { pace: Pace::new(rate), depth, full_at: Time::ZERO, lead, is_fixed: false }
+        let (pace, size) = (Pace::new(rate), Bytes::ZERO);
+        Self { pace, depth, full_at: Time::ZERO, size, lead: pace.quote(depth), step: pace.step(size), is_fixed: false }
     }
 
     /// A full token bucket of a shaper or policer. Its rate stays when the rate of the link changes.
@@ -45,16 +47,27 @@ impl Meter {
 
     /// Earliest time at which the bucket has tokens for a packet of this size. A packet larger than the bucket waits
     /// until the bucket is full.
+    #[inline]
     pub fn ready(&mut self, size: Bytes) -> Time {
-        if self.lead.0 != size {
-            self.lead = (size, self.pace.quote(self.depth.saturating_sub(size)));
+        if self.size != size {
+            self.set_size(size);
         }
-        Time::after_start(self.full_at.since_start().saturating_sub(self.lead.1))
+        Time::after_start(self.full_at.since_start().saturating_sub(self.lead))
+    }
+
+    #[cold]
+    fn set_size(&mut self, size: Bytes) {
+        let lead = self.pace.quote(self.depth.saturating_sub(size));
+        (self.size, self.lead, self.step) = (size, lead, self.pace.step(size));
     }
 
     /// Consumes the tokens of a packet that leaves at `start`, which is not before [`Meter::ready`].
+    #[inline]
     pub fn consume(&mut self, start: Time, size: Bytes) {
-        self.full_at = self.full_at.max(start) + self.pace.charge(size);
+        if self.size != size {
+            self.set_size(size);
+        }
+        self.full_at = self.full_at.max(start) + self.pace.charge_step(self.step);
     }
 
     pub fn rate(&self) -> BitsPerSec {

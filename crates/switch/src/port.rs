@@ -8,11 +8,11 @@
 //! A packet leaves its queue when its first bit is sent. A packet that finds the link idle is sent at once and never
 //! counts as queued.
 
-mod ahead;
 mod cut;
+mod line;
 mod state;
 
-pub use ahead::PortState;
+pub use line::Line;
 pub use state::PortCounters;
 
 use crate::mark::{AqmInput, Decision};

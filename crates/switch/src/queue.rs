@@ -186,7 +186,7 @@ impl<C: Copy> Queue<C> {
     /// Cause to report for a drop for lack of memory: a metered queue that reaches its own limit is full because of its
     /// meter.
     #[cold]
-    fn refusal(&self, cause: DropCause) -> DropCause {
+    pub(crate) fn refusal(&self, cause: DropCause) -> DropCause {
         let metered = self.meter.is_some_and(|meter| !meter.is_fixed()) && cause == DropCause::QueueFull;
         if metered { DropCause::MeteredQueueFull } else { cause }
     }
@@ -273,7 +273,12 @@ impl<C: Copy> Queue<C> {
         self.meter.as_mut().is_none_or(|meter| meter.admits(now, size))
     }
 
-    /// Whether a packet that finds the queue empty and the link idle changes nothing of the queue but the meter.
+    /// Sizes of the packets in a FIFO, in bytes on the wire.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = u16> {
+        (0..self.packets.len()).filter_map(|nth| self.packets.get(nth)).map(|packet| packet.envelope.size)
+    }
+
+    /// Whether the queue is a FIFO that drops packets only by its limit or by selective drop.
     pub(crate) fn is_plain(&self) -> bool {
         self.policer.is_none() && !self.special && self.reds.is_empty()
     }

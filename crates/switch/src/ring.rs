@@ -83,11 +83,6 @@ impl<T: Copy> Ring<T> {
         self.slots.get_mut(slot)
     }
 
-    /// Removes the newest `count` elements.
-    pub fn drop_newest(&mut self, count: usize) {
-        self.len -= count as u32;
-    }
-
     /// Moves the elements to a ring of this capacity, a power of two, and fills the ring's other slots with `filler`.
     #[cold]
     fn resize(&mut self, capacity: usize, filler: T) {

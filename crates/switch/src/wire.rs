@@ -47,9 +47,6 @@ impl<C> Impaired<C> {
     }
 }
 
-/// The time `latest` and the random stream of a wire.
-pub(crate) type WireState = (Time, Option<Stream>);
-
 /// A wire. Fields that each packet uses come first, so that they are in one cache line.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -171,26 +168,24 @@ impl<C: Copy> Wire<C> {
         impaired.impairment.draw_fate(now - delay, now)
     }
 
-    /// Whether the wire draws nothing but the jitter of a packet, when the packet is put on it.
-    pub(crate) fn draws_only_jitter(&self) -> bool {
-        self.impairment.as_ref().is_none_or(|impaired| impaired.impairment.draws_only_jitter())
+    /// Whether the wire does nothing to packets but to delay them, with or without jitter.
+    pub(crate) fn adds_only_jitter(&self) -> bool {
+        let is_jitter = |impaired: &Impaired<C>| !self.has_fates && impaired.impairment.reordering <= 0.0;
+        self.impairment.as_ref().map_or(!self.varies, |impaired| is_jitter(impaired))
     }
 
-    /// State that putting a packet on the wire changes, besides the packets in flight.
-    pub(crate) fn state(&self) -> WireState {
-        (self.latest, self.impairment.as_ref().map(|impaired| impaired.impairment.stream.clone()))
+    /// The latest arrival time so far, the delay, and the largest jitter with its random stream.
+    pub(crate) fn line(&self) -> (Time, Span, Option<(Span, &Stream)>) {
+        let impairment = self.impairment.as_ref().map(|impaired| &impaired.impairment);
+        (self.latest, self.delay, impairment.map(|it| (it.jitter, &it.stream)))
     }
 
-    /// Removes the `count` packets that were put on the wire since this state, as far as they are still in flight.
-    /// Returns the number of packets that are not.
-    pub(crate) fn restore(&mut self, (latest, stream): &WireState, count: usize) -> usize {
-        let in_flight = count.min(self.ring.len());
-        self.ring.drop_newest(in_flight);
-        self.latest = *latest;
-        if let (Some(impaired), Some(stream)) = (&mut self.impairment, stream) {
-            impaired.impairment.stream.clone_from(stream);
+    /// Takes over the state after packets that did not use the wire.
+    pub(crate) fn take_over(&mut self, latest: Time, random: Option<&Stream>) {
+        if let (Some(impaired), Some(random)) = (&mut self.impairment, random) {
+            impaired.impairment.stream.clone_from(random);
+            self.latest = latest;
         }
-        count - in_flight
     }
 
     /// Removes all packets in flight, none of them reordered, in order of their arrivals.
@@ -199,14 +194,6 @@ impl<C: Copy> Wire<C> {
             take(*arrival, packet);
         }
         self.next = Time::LAST;
-    }
-
-    /// Removes the first `count` packets in flight, none of them reordered.
-    pub(crate) fn drop_first(&mut self, count: usize) {
-        for _ in 0..count {
-            self.ring.pop();
-        }
-        self.next = self.ring.front().map_or(Time::LAST, |first| first.arrival);
     }
 
     /// Number of packets in flight.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its run should fail there")]
 
-mod ahead;
+mod bulk;
 mod claims;
 mod clean;
 mod conservation;

@@ -6,7 +6,8 @@
 use super::config::{Config, StopPolicy};
 use super::credit_loss::CreditLoss;
 use super::head::{Head, UNLIMITED};
-use crate::endpoint::{MeteredState, NextMetered, Out};
+use crate::endpoint::Out;
+use crate::metered_run::{Clock, MeteredRun, jittered_gap};
 use shallop_control::{Epoch, Rate};
 use shallop_core::{Class, Ecn, Span, Stream, Time};
 
@@ -116,21 +117,25 @@ impl<R: Rate> CreditPacer<R> {
         Some(sample)
     }
 
-    /// The next credit, if the rate does not change before.
-    pub(super) fn next_metered(&self) -> Option<NextMetered> {
-        let at = self.due?;
-        let max_size = self.min_size + (self.sizes - 1) as u16;
-        (!self.updates(at)).then_some(NextMetered { at, class: Class::Credit, max_size })
+    /// The next credits that are sent before `until`, before the rate changes and before the last credit.
+    pub(super) fn run(&self, until: Time) -> Option<MeteredRun> {
+        let at = self.due.filter(|&at| !self.updates(at))?;
+        let update = self.rtt.filter(|_| !self.loss.is_empty()).map(|rtt| self.updated_at.saturating_add(rtt));
+        // The last credit is not sent before this time.
+        let min_gap = self.gap.scale(1.0 + self.min_jitter).max(Span::from_ps(1));
+        let others = Span::from_ps(min_gap.as_ps().saturating_mul(self.limit - self.next - 1));
+        let until = until.min(update.unwrap_or(Time::LAST)).min(at.saturating_add(others));
+        let clock = Clock::Gaps { gap: self.gap, low: self.min_jitter, high: self.max_jitter };
+        let &Self { next: sent, min_size, .. } = self;
+        let sizes = self.sizes as u16;
+        let (random, class) = (self.random.clone(), Class::Credit);
+        (at < until).then_some(MeteredRun { at, until, sent, last: at, class, min_size, sizes, random, clock })
     }
 
-    /// The state that sending the credits of [`CreditPacer::next_metered`] changes.
-    pub(super) fn metered_state(&self) -> Option<MeteredState> {
-        let (sent, random) = (self.next, self.random.clone());
-        Some(MeteredState { due: self.due?, sent, random, last_active: Time::ZERO })
-    }
-
-    pub(super) fn restore_metered(&mut self, state: &MeteredState) {
-        (self.due, self.next, self.random) = (Some(state.due), state.sent, state.random.clone());
+    pub(super) fn end_run(&mut self, run: &MeteredRun) -> u64 {
+        let sent = run.sent - self.next;
+        (self.due, self.next, self.random) = (Some(run.at), run.sent, run.random.clone());
+        sent
     }
 
     pub(super) fn poll(&mut self, now: Time) -> Option<Out<Head>> {
@@ -142,14 +147,18 @@ impl<R: Rate> CreditPacer<R> {
             1 => self.min_size,
             sizes => self.min_size + self.random.below(sizes) as u16,
         };
-        let sequence = self.next;
+        let credit = self.credit(now, self.next, size);
         self.next += 1;
-        let remaining = self.limit - self.next;
-        self.due = (remaining > 0).then(|| now.saturating_add(self.jittered_gap()));
-        let remaining = u32::try_from(remaining).unwrap_or(UNLIMITED);
-        let request_sent = self.request_sent;
-        let head = Head::Credit { sequence, sent: now, request_sent, remaining };
-        Some(Out { head, body: 0..0, size, class: Class::Credit, ecn: Ecn::Ect })
+        let gap = || jittered_gap(self.gap, self.min_jitter, self.max_jitter, &mut self.random);
+        self.due = (self.limit > self.next).then(gap).map(|gap| now.saturating_add(gap));
+        Some(credit)
+    }
+
+    /// The credit with this number, which is sent at `sent`.
+    pub(super) fn credit(&self, sent: Time, sequence: u64, size: u16) -> Out<Head> {
+        let remaining = u32::try_from(self.limit - (sequence + 1)).unwrap_or(UNLIMITED);
+        let head = Head::Credit { sequence, sent, request_sent: self.request_sent, remaining };
+        Out { head, body: 0..0, size, class: Class::Credit, ecn: Ecn::Ect }
     }
 
     /// Whether a credit at `now` updates the credit rate.
@@ -180,15 +189,5 @@ impl<R: Rate> CreditPacer<R> {
 
     fn set_gap(&mut self) {
         self.gap = self.full_gap.scale(1.0 / self.rule.rate().max(MIN_RATE));
-    }
-
-    /// Draws the gap to the next credit. It is at least a picosecond, so that time advances whatever the jitter.
-    fn jittered_gap(&mut self) -> Span {
-        let gap = if self.min_jitter < self.max_jitter {
-            self.gap.scale(1.0 + self.random.between(self.min_jitter, self.max_jitter))
-        } else {
-            self.gap.scale(1.0 + self.min_jitter)
-        };
-        gap.max(Span::from_ps(1))
     }
 }

@@ -13,9 +13,9 @@
 
 use super::head::{Head, control, small};
 use super::{config::Config, credit_pacer::CreditPacer};
-use crate::endpoint::{Endpoint, MeteredState, NextMetered, Out};
+use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::{FlowState, payload_rate};
-use crate::{arrived::Arrived, counters::EndpointCounters};
+use crate::{arrived::Arrived, counters::EndpointCounters, metered_run::MeteredRun};
 use shallop_control::Rate;
 use shallop_core::{Class, Ecn, Span, Stream, Time};
 use std::collections::VecDeque;
@@ -234,18 +234,19 @@ impl<R: Rate> Endpoint for Receiver<R> {
         self.pacer.poll(now)
     }
 
-    fn next_metered(&self) -> Option<NextMetered> {
-        let next = self.pacer.next_metered()?;
-        let alone = !self.ready(next.at) && self.nack_timeout.is_none_or(|at| at > next.at);
-        alone.then_some(next)
+    fn metered_run(&self) -> Option<MeteredRun> {
+        let run = self.pacer.run(self.nack_timeout.unwrap_or(Time::LAST));
+        run.filter(|run| !self.ready(run.at))
     }
 
-    fn metered_state(&self) -> Option<MeteredState> {
-        self.pacer.metered_state()
+    fn metered_packet(&self, at: Time, number: u64, size: u16) -> Option<Out<Head>> {
+        Some(self.pacer.credit(at, number, size))
     }
 
-    fn restore_metered(&mut self, state: &MeteredState) {
-        self.pacer.restore_metered(state);
+    fn end_run(&mut self, run: &MeteredRun) -> u64 {
+        let sent = self.pacer.end_run(run);
+        self.rtt_sample = self.rtt_sample.filter(|_| sent == 0);
+        sent
     }
 
     fn ready(&self, _now: Time) -> bool {

@@ -10,13 +10,19 @@
 
 use super::epochs::{EmulationEpoch, Epochs};
 use super::head::{TIMESTAMP_STEP, round_up_to_step};
-use crate::{counters::Credits, endpoint::MeteredState, wire::MIN_FRAME};
+use crate::metered_run::{Clock, MeteredRun, jittered_slot};
+use crate::{counters::Credits, wire::MIN_FRAME};
 use shallop_control::{Epoch, Rate};
-use shallop_core::{BitsPerSec, Bytes, Pace, Span, Stream, Time};
+use shallop_core::{BitsPerSec, Bytes, Class, Pace, Span, Stream, Time};
 use std::collections::VecDeque;
 
 /// The part of the waiting time by which credits may overtake each other, before they count as lost.
 const MAX_REORDERING: u64 = 4;
+/// The number of packets of a run that are examined one by one if some may be tagged or miss their slots.
+const MAX_EXAMINED: u64 = 32;
+/// The most by which a packet may leave early or late, as a fraction of the gap, so that it keeps its slot (below 0.5)
+/// also with rounded numbers.
+const MAX_SLOT_OFFSET: f64 = 0.499;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::struct_excessive_bools, reason = "four choices that do not depend on each other")]
@@ -158,26 +164,42 @@ impl<R: Rate> CreditEngine<R> {
         }
         self.emulated += 1;
         self.epochs.on_send(tagged && !self.config.count_tagged);
-        // Uniform within the jitter around the slot of the next packet.
-        let offset = Span::from_ps(self.random.below(self.jitter.as_ps() * 2 + 1));
-        self.next_emulation = round_up_to_step((self.epochs.next_slot() - self.jitter) + offset);
+        self.next_emulation = jittered_slot(self.epochs.next_slot(), self.jitter, &mut self.random);
         Some(Emulation { time: now, tagged })
     }
 
-    /// When the next emulation packet is due, if it is neither tagged nor the first of an epoch.
-    pub(super) fn next_in_epoch(&self) -> Option<Time> {
-        let at = self.next_emulation()?;
-        (!self.paused && !self.begins_epoch(at) && !self.is_covered()).then_some(at)
+    /// The next emulation packets that leave before `until` and are neither tagged nor the first of an epoch.
+    pub(super) fn run(&self, until: Time) -> Option<MeteredRun> {
+        let at = self.next_emulation().filter(|&at| !self.paused && !self.begins_epoch(at) && !self.is_covered())?;
+        let epoch = self.epochs.current()?;
+        let clock = Clock::Slots { slot: self.epochs.next_slot(), gap: epoch.gap, jitter: self.jitter };
+        let until = until.min(epoch.start.saturating_add(self.epoch_length()));
+        let (sent, random, class) = (self.emulated, self.random.clone(), Class::Emulation);
+        let mut run = MeteredRun { at, until, sent, last: at, class, min_size: MIN_FRAME, sizes: 1, random, clock };
+        // With this jitter, no packet misses its slot.
+        let keeps_slots = self.jitter + TIMESTAMP_STEP <= epoch.gap.scale(MAX_SLOT_OFFSET);
+        if self.demand.is_some() || !keeps_slots {
+            run.until = self.end_of_run(run.clone(), epoch);
+        }
+        (at < run.until).then_some(run)
     }
 
-    /// The state that sending the packets of [`CreditEngine::next_in_epoch`] changes.
-    pub(super) fn metered_state(&self, last_active: Time) -> MeteredState {
-        MeteredState { due: self.next_emulation, sent: self.emulated, random: self.random.clone(), last_active }
+    /// A time before which all packets of the run are neither tagged nor miss their slots.
+    fn end_of_run(&self, mut run: MeteredRun, epoch: &EmulationEpoch) -> Time {
+        for number in 0..MAX_EXAMINED {
+            if run.at >= run.until || epoch.misses_slot(run.at, number) || self.is_covered_after(number) {
+                break;
+            }
+            run.advance();
+        }
+        run.at.min(run.until)
     }
 
-    pub(super) fn restore_metered(&mut self, state: &MeteredState) {
-        self.epochs.take_back(self.emulated - state.sent);
-        (self.emulated, self.next_emulation, self.random) = (state.sent, state.due, state.random.clone());
+    pub(super) fn end_run(&mut self, run: &MeteredRun) -> u64 {
+        let sent = run.sent - self.emulated;
+        self.epochs.on_sent_untagged(sent);
+        (self.emulated, self.next_emulation, self.random) = (run.sent, run.at, run.random.clone());
+        sent
     }
 
     /// Processes a credit for the emulation packet that was sent at `time`.
@@ -262,11 +284,16 @@ impl<R: Rate> CreditEngine<R> {
     /// Whether the expected credits cover the demand (Eq. 2 of the paper). Credits are expected for the emulation
     /// packets in flight that count, less the configured loss, or the measured one if it is higher.
     fn is_covered(&self) -> bool {
+        self.is_covered_after(0)
+    }
+
+    /// Whether the expected credits cover the demand after this number of further untagged packets.
+    fn is_covered_after(&self, packets: u64) -> bool {
         let Some(demand) = self.demand else { return false };
         let missing = demand.saturating_sub(self.departures.len() as u64);
         let CreditEngineConfig { expected_loss, expect_measured, .. } = self.config;
         let passing = 1.0 - if expect_measured { expected_loss.max(self.loss) } else { expected_loss };
-        self.epochs.untagged_in_flight as f64 * passing >= missing as f64
+        (self.epochs.untagged_in_flight + packets) as f64 * passing >= missing as f64
     }
 
     /// Ends a pause of emulation if the expected credits no longer cover the demand.
@@ -281,9 +308,12 @@ impl<R: Rate> CreditEngine<R> {
     /// current epoch has lasted its part of a round trip. Until a round trip is measured, the waiting time takes its
     /// place.
     fn begins_epoch(&self, now: Time) -> bool {
-        let length = if self.config.attribute { self.round_length() } else { Span::MAX };
         let renewed = self.round.is_some_and(|(begun, _)| self.epochs.began_before(begun));
-        self.epochs.is_over(now, length) || renewed
+        self.epochs.is_over(now, self.epoch_length()) || renewed
+    }
+
+    fn epoch_length(&self) -> Span {
+        if self.config.attribute { self.round_length() } else { Span::MAX }
     }
 
     fn begin_epoch_if_due(&mut self, now: Time) {

@@ -13,7 +13,7 @@ pub struct EmulationEpoch {
     pub rate: f64,
     pub untagged_sent: u64,
     pub untagged_returned: u64,
-    gap: Span,
+    pub gap: Span,
     /// Packets per picosecond: a multiplication for each credit in place of a division.
     per_ps: f64,
     sent: u64,
@@ -54,6 +54,11 @@ impl EmulationEpoch {
         (time >= self.start && index < self.sent).then_some(index)
     }
 
+    /// Whether a packet at `at` would miss its slot if the epoch had sent `more` packets before.
+    pub fn misses_slot(&self, at: Time, more: u64) -> bool {
+        self.slot(at) > self.sent + more
+    }
+
     fn end(&self) -> Time {
         self.start + self.gap * self.sent
     }
@@ -71,7 +76,7 @@ impl Epochs {
     /// or the packet would miss its slot because emulation was interrupted.
     pub fn is_over(&self, now: Time, length: Span) -> bool {
         let Some(current) = self.epochs.back() else { return true };
-        now.saturating_since(current.start) >= length || current.slot(now) > current.sent
+        now.saturating_since(current.start) >= length || current.misses_slot(now, 0)
     }
 
     /// Whether the current epoch began before `time`.
@@ -106,12 +111,15 @@ impl Epochs {
         }
     }
 
-    /// Takes back the last packets of the current epoch; none of them is tagged or has returned.
-    pub fn take_back(&mut self, packets: u64) {
+    pub fn on_sent_untagged(&mut self, packets: u64) {
         let Some(epoch) = self.epochs.back_mut() else { return };
-        epoch.sent -= packets;
-        epoch.untagged_sent -= packets;
-        self.untagged_in_flight -= packets;
+        epoch.sent += packets;
+        epoch.untagged_sent += packets;
+        self.untagged_in_flight += packets;
+    }
+
+    pub fn current(&self) -> Option<&EmulationEpoch> {
+        self.epochs.back()
     }
 
     /// The time of the next packet's slot in the current epoch.

@@ -6,14 +6,14 @@
 //! With Aeolus, the sender first sends unscheduled data, until the first packet from the receiver or until the first
 //! credit may be used, and retransmits losses on credits (`crate::aeolus`).
 
-use super::credit_engine::{CreditEngine, CreditEngineConfig};
+use super::credit_engine::{CreditEngine, CreditEngineConfig, Emulation};
 use super::head::{Ack, AckBitmap, Head, TIMESTAMP_STEP};
 use crate::aeolus::{self, UnscheduledBurst, UnscheduledPacket};
 use crate::arrived::Arrived;
 use crate::counters::{Credits, EndpointCounters};
-use crate::endpoint::{Endpoint, MeteredState, NextMetered, Out};
+use crate::endpoint::{Endpoint, Out};
 use crate::flow_state::{FlowState, payload_rate};
-use crate::wire;
+use crate::{metered_run::MeteredRun, wire};
 use shallop_control::Rate;
 use shallop_core::{Bytes, Class, Ecn, Span, Stream, Time};
 use std::{collections::VecDeque, ops::Range};
@@ -117,6 +117,15 @@ impl<R: Rate> Sender<R> {
         if !self.has_data() {
             self.wasted_credits += std::mem::take(&mut self.due_credits);
         }
+    }
+
+    fn emulation_packet(&self, emulation: Emulation) -> Out<Head> {
+        let slack = self.engine.rtt().map(|rtt| self.config.engine.wait.saturating_sub(rtt));
+        // A quarter of the slack covers queueing and the granularity of timers on the return path.
+        let max_credit_delay = slack.map_or(Span::ZERO, |slack| slack - slack / 4);
+        let head = Head::Emulation { time: emulation.time, max_credit_delay };
+        let ecn = if emulation.tagged { Ecn::NotEct } else { Ecn::Ect };
+        Out { head, body: 0..0, size: head.size(), class: Class::Emulation, ecn }
     }
 
     fn has_data(&self) -> bool {
@@ -285,28 +294,26 @@ impl<R: Rate> Endpoint for Sender<R> {
 
     fn poll_metered(&mut self, now: Time) -> Option<Out<Head>> {
         let emulation = self.engine.emulate(now)?;
-        let slack = self.engine.rtt().map(|rtt| self.config.engine.wait.saturating_sub(rtt));
-        // A quarter of the slack covers queueing and the granularity of timers on the return path.
-        let max_credit_delay = slack.map_or(Span::ZERO, |slack| slack - slack / 4);
-        let head = Head::Emulation { time: emulation.time, max_credit_delay };
-        let ecn = if emulation.tagged { Ecn::NotEct } else { Ecn::Ect };
-        Some(Out { head, body: 0..0, size: head.size(), class: Class::Emulation, ecn })
+        Some(self.emulation_packet(emulation))
     }
 
-    fn next_metered(&self) -> Option<NextMetered> {
-        let at = self.engine.next_in_epoch()?;
+    fn metered_run(&self) -> Option<MeteredRun> {
         let others = [self.engine.next_departure(), self.timeout_at, self.unscheduled.wakeup()];
-        let alone = self.started && !self.ready(at) && others.into_iter().flatten().all(|other| other > at);
-        alone.then_some(NextMetered { at, class: Class::Emulation, max_size: wire::MIN_FRAME })
+        let until = others.into_iter().flatten().min().unwrap_or(Time::LAST);
+        let run = self.engine.run(until).filter(|_| self.started);
+        run.filter(|run| !self.ready(run.at))
     }
 
-    fn metered_state(&self) -> Option<MeteredState> {
-        Some(self.engine.metered_state(self.last_active))
+    fn metered_packet(&self, at: Time, _number: u64, _size: u16) -> Option<Out<Head>> {
+        Some(self.emulation_packet(Emulation { time: at, tagged: false }))
     }
 
-    fn restore_metered(&mut self, state: &MeteredState) {
-        self.last_active = state.last_active;
-        self.engine.restore_metered(state);
+    fn end_run(&mut self, run: &MeteredRun) -> u64 {
+        let sent = self.engine.end_run(run);
+        if sent > 0 {
+            (self.rtt_sample, self.last_active) = (None, run.last);
+        }
+        sent
     }
 
     fn ready(&self, _now: Time) -> bool {

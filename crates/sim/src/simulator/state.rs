@@ -1,12 +1,20 @@
-//! Accessors of the simulator.
+//! Accessors of the simulator, and the installation of middleboxes.
 
 use super::Simulator;
 use crate::{flow_table::Retired, link::Interface, real_hosts::RealHosts};
-use shallop_core::{End, Probe, Time};
+use shallop_core::{End, Node, Probe, Time};
 use shallop_proto::{Endpoint, Middlebox};
 use shallop_switch::{Pool, Port};
 
 impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simulator<'_, E, P, M, H> {
+    /// Installs a middlebox at a node. It processes every packet that enters the node and, if it handles egress, every
+    /// packet that has left the node.
+    pub fn install(&mut self, node: Node, middlebox: M) {
+        let node = node.0 as usize;
+        self.middleboxes.resize_with(self.middleboxes.len().max(node + 1), Vec::new);
+        self.middleboxes[node].push(middlebox);
+    }
+
     /// Ends the run and returns the real hosts and the probe.
     pub fn into_hosts(self) -> (H, P) {
         (self.hosts, self.probe)

@@ -9,7 +9,8 @@ impl<C: Copy> Port<C> {
         self.link.wire.take_all(take);
     }
 
-    /// Puts a packet on the wire that another simulator has removed from it.
+    /// Puts a packet on the wire that another simulator has removed from it, or that is computed in bulk. It arrives
+    /// after all packets on the wire.
     pub fn put_on_wire(&mut self, arrival: Time, packet: &Packet<C>) {
         self.link.wire.put(arrival, packet);
     }
