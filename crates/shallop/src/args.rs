@@ -223,8 +223,9 @@ pub struct CommonOptions {
     /// Run N runs at a time; default: one per core
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Divide the network of each run among N cores, one run after the other. Results do not depend on N. It pays for
-    /// networks of hundreds of hosts; with many runs, one on each core is faster
+    /// Divide the network of each run among N cores, one run after the other. Results do not depend on N. Default: a
+    /// single run of more than some seconds is divided if a short measurement shows that it is faster; several runs are
+    /// not
     #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true, conflicts_with = "jobs")]
     pub cores: Option<NonZeroUsize>,
     /// Write report.html, summary.json, flows.parquet and series.parquet to this folder, and each run to the folder

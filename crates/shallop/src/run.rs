@@ -214,10 +214,10 @@ impl<'a> StudyTasks<'a> {
         self.check_index()?;
         let notes = self.all.iter().flat_map(|task| workbench::run_study::notes(&task.study));
         print::notes(&notes.map(|note| short(&note)).collect::<Vec<_>>());
-        self.say_how_long();
+        let cores = self.say_how_long();
         let bar = ProgressReporter::new(self.all.iter().map(|task| jobs::total_work(&task.study, self.shard)));
         let bar = bar.with_screen(self.live.then(LiveScreen::start).transpose()?);
-        let summaries = self.all.iter().map(|task| self.one(task, &bar));
+        let summaries = self.all.iter().map(|task| self.one(task, cores, &bar));
         let summaries = summaries.collect::<Result<Vec<Summary>>>();
         bar.close();
         let summaries = summaries?;
@@ -240,14 +240,37 @@ impl<'a> StudyTasks<'a> {
         })
     }
 
-    /// Prints how long all runs will take, if that is more than a few seconds.
-    fn say_how_long(&self) {
+    /// Prints how long all runs will take, if that is more than a few seconds. Returns the number of cores for each
+    /// run: a single run that takes long has as many as make it faster, unless `--cores` or `--jobs` is given.
+    fn say_how_long(&self) -> usize {
+        let (given, threads) = (self.common.cores.map_or(1, NonZeroUsize::get), threads(self.jobs));
         let all = self.all.iter();
         let studies: Vec<_> = all.map(|task| (&task.study, task.remaining(self.shard, self.resume))).collect();
-        let Some(words) = forecast::forecast(&studies, threads(self.jobs)).words() else { return };
-        let runs: usize = studies.iter().map(|(_, jobs)| jobs.len()).sum();
-        let plural = if runs == 1 { "" } else { "s" };
-        print::notes(&[format!("{runs} run{plural}, {words}")]);
+        let forecast = forecast::forecast(&studies, threads);
+        let Some(words) = forecast.words() else { return given };
+        let mut runs = Vec::new();
+        for (study, jobs) in &studies {
+            runs.extend(jobs.iter().map(|job| (&study.points[job.point].plan, *job)));
+        }
+        let is_given = self.common.cores.is_some() || self.common.jobs.is_some();
+        let divided = match runs[..] {
+            [(plan, job)] if !is_given => forecast::cores(plan, job, threads),
+            _ => Err(String::new()),
+        };
+        let (cores, notes) = match divided {
+            Ok((cores, speed)) => {
+                let words = forecast.faster(speed).words().unwrap_or(words);
+                let note = format!("1 run, {words}, on {cores} cores: {speed:.1} times as fast as with --cores 1");
+                (cores, vec![note])
+            }
+            Err(why) => {
+                let plural = if runs.len() == 1 { "" } else { "s" };
+                let note = format!("{} run{plural}, {words}", runs.len());
+                (given, [note, why].into_iter().filter(|note| !note.is_empty()).collect())
+            }
+        };
+        print::notes(&notes);
+        cores
     }
 
     /// The folder of the index page; `None` without experiments.
@@ -283,10 +306,10 @@ impl<'a> StudyTasks<'a> {
         all
     }
 
-    fn one(&self, task: &StudyTask, bar: &ProgressReporter) -> Result<Summary> {
+    fn one(&self, task: &StudyTask, cores: usize, bar: &ProgressReporter) -> Result<Summary> {
         let options = jobs::JobOptions {
             jobs: self.jobs,
-            cores: self.common.cores.map_or(1, NonZeroUsize::get),
+            cores,
             // Set by the task.
             archive: None,
             resume: self.resume,

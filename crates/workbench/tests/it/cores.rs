@@ -5,8 +5,9 @@ use proptest::test_runner::{Config, TestRunner};
 use shallop_core::{Span, Time};
 use shallop_measure::{Observer, Outcome, flow_log::FlowRow, live_snapshot::LiveSnapshot, run_on};
 use shallop_plan::plan::Plan;
+use shallop_results::Job;
 use shallop_scenario::{Options, read};
-use shallop_workbench::team::PoolTeam;
+use shallop_workbench::{forecast, team::PoolTeam};
 use std::cell::Cell;
 
 /// Collects what a run tells its observer.
@@ -127,6 +128,38 @@ fn compare_drawn(cases: u32) {
 #[test]
 fn a_dozen_scenarios_have_equal_outcomes_on_any_number_of_cores() {
     compare_drawn(12);
+}
+
+/// Web search between 64 hosts in two racks.
+fn fabric(transport: &str) -> Plan {
+    plan_of(&format!(
+        r#"title = "fabric"
+duration = "2s"
+topology = {{ kind = "leaf-spine", spines = 8, leaves = 2, hosts = 32, rate = "10Gbps", delay = "5us" }}
+scheme = [{{ transport = "{transport}" }}]
+[[group]]
+name = "web"
+from = "hosts"
+to = "hosts"
+pattern = "uniform"
+sizes = "web-search"
+arrivals = {{ load = 0.5, of = "access" }}
+flows = 4_000
+"#
+    ))
+}
+
+#[test]
+fn a_long_run_is_divided_only_if_that_pays_and_a_note_says_why_not() {
+    let job = Job { point: 0, scheme: 0, seed: 1 };
+    let why_not = |plan: &Plan, most| forecast::cores(plan, job, most).err();
+    assert_eq!(why_not(&fabric("dctcp"), 1).as_deref(), Some(""), "a machine with one core");
+    assert!(why_not(&fabric("flashpass"), 2).is_some_and(|why| why.contains("sends credits")));
+    // Whether 2 cores are faster depends on what else the machine does.
+    match forecast::cores(&fabric("dctcp"), job, 2) {
+        Ok((cores, speed)) => assert!(cores == 2 && speed >= 1.2, "{cores} cores, {speed}"),
+        Err(why) => assert_eq!(why, "2 cores: the run uses one, since they save less than 17 % of its time now"),
+    }
 }
 
 #[test]
