@@ -17,11 +17,13 @@ const KEPT: [&str; 13] = [
 ];
 
 /// Name, arguments, and further arguments with which the run is short.
-const RUNS: [[&str; 3]; 5] = [
+const RUNS: [[&str; 3]; 7] = [
     ["edge", "run examples/edge.toml", "--set duration=300ms"],
     ["kernels", "run examples/kernels.toml --seeds 3", "--set duration=300ms"],
     ["compare-wan", "run examples/compare-wan.toml", "--quick"],
     ["compare-dc", "run examples/compare-dc.toml", "--quick"],
+    ["flashpass-2000", "run examples/flashpass-2000.toml", "--quick"],
+    ["web-search-128", "run examples/web-search-128.toml", "--quick"],
     ["sites", SITES, "--set duration=300ms"],
 ];
 
