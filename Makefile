@@ -93,10 +93,10 @@ release: ## The command as packages hold it: stripped, optimised across crates a
 DIST = --profile dist --locked --package shallop --target $(HOST)
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-# For a quiet machine. Runs of each case; its pairs of runs with the other build.
+# The number of runs of each case, or of pairs of runs with another build. On a machine without other work.
 ROUNDS ?= 7
 
-check-pgo: release ## Processor time of the command of `make release` beside a build without a profile, in pairs of runs
+check-pgo: release ## User time of the command of `make release` beside a build without a profile, in pairs of runs
 	$(CARGO) build $(DIST) --target-dir $(TARGET)/pgo/plain
 	@python3 checks/speed.py gain --rounds $(ROUNDS) $(TARGET)/dist/shallop $(TARGET)/pgo/plain/$(HOST)/dist/shallop
 
@@ -104,7 +104,7 @@ check-speed: ## Fails if a case of `shallop bench` takes 5 % more time for a pac
 	$(CARGO) build --release --locked --quiet --package shallop
 	@python3 checks/speed.py check --rounds $(ROUNDS) $(TARGET)/release/shallop
 
-record-speed: ## Writes checks/speed.csv
+record-speed: ## Records in checks/speed.csv the user time for a packet of each case, for check-speed on this machine
 	$(CARGO) build --release --locked --quiet --package shallop
 	@python3 checks/speed.py record --rounds $(ROUNDS) $(TARGET)/release/shallop
 
@@ -273,7 +273,7 @@ check-linux: ## Tests of the BPF programs: as root
 	SHALLOP_REQUIRE=root,bpf $(CARGO) test --locked --package shallop-bpf --features load
 	SHALLOP_REQUIRE=root,bpf $(CARGO) test --locked --package shallop-linux --features bpf
 
-bench: ## Speed of the simulator: processor time for each packet in the standard cases
+bench: ## Speed of the simulator: user time for each packet in the standard cases
 	@$(SHALLOP) bench
 
 # Two network namespaces, which are root's, and two cores.

@@ -31,7 +31,7 @@ def gain(cases: list[dict], command: str, other: str) -> bool:
         low, median, high = case["ratio"]
         print(f"{case['case'] + ' ' + case['transport']:32} {median:6.3f}  [{low:.3f}-{high:.3f}]")
     mean = exp(sum(log(case["ratio"][1]) for case in cases) / len(cases))
-    print(f"{other} takes {mean:.3f} times the processor time of {command} (geometric mean).")
+    print(f"{other} takes {mean:.3f} times the user time of {command} (geometric mean).")
     return mean > 1
 
 

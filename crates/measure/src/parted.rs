@@ -49,17 +49,25 @@ impl EndpointVisitor for RunOn<'_> {
             None => cut(setup, cores, &|node| proxies.as_ref().is_some_and(|proxies| proxies.contains_key(&node))),
         };
         let cut = match cut {
-            Ok(cut) => cut,
+            Ok(cut) => {
+                if cut.count < cores {
+                    observer.on_note(&format!(
+                        "{cores} cores: the run uses {}, as its network has no more parts",
+                        cut.count
+                    ));
+                }
+                cut
+            }
             Err(why) => {
                 observer.on_note(&format!("{cores} cores: the run uses one, since {why}"));
                 return run::run_whole(setup, &ends, observer);
             }
         };
         if let Some(proxies) = proxies {
-            return run_parts(setup, &ends, (&cut, cores, &proxies), team, observer);
+            return run_parts(setup, &ends, (&cut, &proxies), team, observer);
         }
         let none: BTreeMap<Node, PassThrough<_>> = BTreeMap::new();
-        run_parts(setup, &ends, (&cut, cores, &none), team, observer)
+        run_parts(setup, &ends, (&cut, &none), team, observer)
     }
 }
 
@@ -75,7 +83,8 @@ fn whole_because<E: Endpoint>(setup: &ResolvedRun<'_>) -> Option<&'static str> {
     (!plan.capture.0.is_empty()).then_some("it captures packets")
 }
 
-/// Cuts the network of a run. `is_whole` tells whether all links of a node stay in one part.
+/// Cuts the network of a run into `cores` parts, or into as many as it has. `is_whole` tells whether all links of a node
+/// stay in one part.
 fn cut(setup: &ResolvedRun<'_>, cores: usize, is_whole: &dyn Fn(Node) -> bool) -> Result<Cut, &'static str> {
     let (graph, offered) = (&setup.network.graph, setup.offered_load());
     let mut work = vec![0.0; graph.nodes.len()];
@@ -87,12 +96,13 @@ fn cut(setup: &ResolvedRun<'_>, cores: usize, is_whole: &dyn Fn(Node) -> bool) -
         }
     }
     let may_cut = |link: usize| !is_whole(graph.links[link].a) && !is_whole(graph.links[link].b);
-    shallop_sim::cut(graph, &setup.layout.ports, cores, may_cut, &work)
-        .ok_or("no links with a constant delay divide its network into parts")
+    let mut counts = (2..=cores).rev();
+    let cut = counts.find_map(|count| shallop_sim::cut(graph, &setup.layout.ports, count, may_cut, &work));
+    cut.ok_or("no links divide its network that have a constant delay: no loss, faults, changes or `nic_jitter`")
 }
 
 fn run_parts<E: EndpointFactory, M: Middlebox<Head = <E::End as Endpoint>::Head> + Clone + Send>(
-    setup: &ResolvedRun<'_>, ends: &E, (cut, cores, boxes): (&Cut, usize, &BTreeMap<Node, M>), team: &dyn Team,
+    setup: &ResolvedRun<'_>, ends: &E, (cut, boxes): (&Cut, &BTreeMap<Node, M>), team: &dyn Team,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let part = |_| {
@@ -103,7 +113,7 @@ fn run_parts<E: EndpointFactory, M: Middlebox<Head = <E::End as Endpoint>::Head>
         }
         sim
     };
-    let parts = Parts::new((0..cores).map(part).collect(), cut);
+    let parts = Parts::new((0..cut.count).map(part).collect(), cut);
     let owners = (0..setup.layout.ports.len() as u32).map(|port| cut.part_of(setup.network.graph.near(port)));
     let total = run::probe(setup);
     let ending = RunEnding::new(setup, total.counted);

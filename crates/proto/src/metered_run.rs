@@ -10,6 +10,7 @@ use shallop_core::{Class, Span, Stream, Time};
 pub struct MeteredRun {
     /// When the next packet is sent.
     pub at: Time,
+    /// Packets at this time or later are not in the run.
     pub until: Time,
     /// Number of metered packets that the endpoint has sent.
     pub sent: u64,
@@ -43,7 +44,7 @@ impl MeteredRun {
         }
     }
 
-    /// Sends the next packet.
+    /// Moves on to the next packet.
     #[inline]
     pub fn advance(&mut self) {
         self.last = self.at;

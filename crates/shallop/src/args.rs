@@ -79,7 +79,7 @@ pub enum Command {
     Ping(Ping),
     /// Open a shell or run a program in a host of a scenario, with a Linux kernel, in real or virtual time
     Shell(Shell),
-    /// Measure processor time for each packet in the standard cases
+    /// Measure user time for each packet in the standard cases
     Bench(Bench),
     /// Print a script that lets a shell complete commands and options
     Completions(Completions),
@@ -186,7 +186,7 @@ pub struct Reproduce {
     /// Experiments by name, or "all"
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// Run the smaller form of each experiment, which takes at most 10 s
+    /// Run the smaller form of each experiment, which takes seconds; the list of experiments says how many
     #[arg(long)]
     pub quick: bool,
     /// Reuse the finished runs that an earlier command left in DIR
@@ -348,18 +348,18 @@ pub struct Chips {
 pub struct Bench {
     #[command(flatten)]
     pub printed: PrintOptions,
-    /// Simulate a tenth of each case, once
+    /// Simulate a tenth of each case; ratios are too uncertain for a decision
     #[arg(long)]
     pub quick: bool,
     /// Measure only cases and transports whose name contains this text
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
-    /// Measure this build of the command in turn with this one: the ratio is its time over the time of this one
+    /// Measure another build of shallop in turn with this one. A ratio above 1: the other takes more time for a packet
     #[arg(long, value_name = "COMMAND")]
     pub against: Option<PathBuf>,
-    /// Number of runs of each case
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
+    /// Number of runs of each case; default: 3, or 1 with --quick
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
     /// Measure one case in this process and print a line of JSON
     #[arg(long, hide = true, value_name = "CASE TRANSPORT")]
     pub one: Option<String>,

@@ -20,7 +20,7 @@ pub(crate) struct Interface<H> {
     /// Runs of metered packets that this port queues.
     pub sources: Option<Box<Sources<H>>>,
     /// The endpoint whose run of metered packets has the link of the host for itself.
-    pub line_user: Option<End>,
+    pub forecast_user: Option<End>,
     /// Endpoints of the host that wait for the link; always empty at a switch.
     pub waiting: RoundRobin,
     pub buffer: PortBuffer,

@@ -117,7 +117,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             peer: graph.far(number),
             users: 0,
             sources: None,
-            line_user: None,
+            forecast_user: None,
         };
         let interfaces = (0..).zip(ports.iter().zip(buffers)).map(interface).collect();
         let mut sim = Self {
@@ -205,7 +205,7 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
             let path = End::sender(self.flows.path_flow(connections, [from, to]));
             let ends = [self.end_state(sender, path, from, to), self.end_state(receiver, path.peer(), to, from)];
             for port in ends.each_ref().map(|end| end.port) {
-                self.end_line(port);
+                self.end_forecast(port);
                 self.interfaces[port as usize].users += 1;
             }
             if H::ANY {

@@ -6,11 +6,11 @@
 
 use shallop_core::{Class, DropCause, End, Packet, Time};
 use shallop_proto::MeteredRun;
-use shallop_switch::Line;
+use shallop_switch::LinkForecast;
 use std::collections::VecDeque;
 
-/// The number of timers without a packet between them after which an endpoint begins a run, and the number of packets
-/// in a run for which it pays.
+/// The number of timers of an endpoint, with no packet for it between them, after which it begins a run. A run of fewer
+/// packets did not pay, and the endpoint waits again.
 pub(crate) const CALM: u8 = 3;
 /// The number of runs in a block.
 const BLOCK: usize = 16;
@@ -21,8 +21,8 @@ pub(crate) struct Source<H> {
     pub end: End,
     /// `None` while the endpoint sends its packets one by one.
     pub run: Option<MeteredRun>,
-    /// The link of the host, if its queue is not the one that packets are pulled to.
-    pub line: Option<Line>,
+    /// The link of the host, if the packets cross it before the queue that pulls them.
+    pub forecast: Option<LinkForecast>,
     /// Packets of ended runs that have arrived and were not pulled.
     pub past: VecDeque<(Time, Packet<H>)>,
     /// Whether the next packet of the run reaches the queue; if not, it is dropped at its host.
@@ -31,7 +31,7 @@ pub(crate) struct Source<H> {
 
 impl<H> Source<H> {
     pub fn new(end: End) -> Self {
-        Self { end, run: None, line: None, past: VecDeque::new(), reaches: true }
+        Self { end, run: None, forecast: None, past: VecDeque::new(), reaches: true }
     }
 
     /// When the next packet arrives; [`Time::LAST`] if none does.
@@ -40,11 +40,11 @@ impl<H> Source<H> {
         if !self.past.is_empty() {
             return self.past.front().map_or(Time::LAST, |&(arrival, _)| arrival);
         }
-        match (&self.run, &mut self.line) {
-            (Some(run), line) if run.at < run.until => {
-                let Some(line) = line else { return run.at };
-                self.reaches = line.offer(run.at, run.size());
-                if self.reaches { line.arrival } else { run.at }
+        match (&self.run, &mut self.forecast) {
+            (Some(run), forecast) if run.at < run.until => {
+                let Some(forecast) = forecast else { return run.at };
+                self.reaches = forecast.offer(run.at, run.size());
+                if self.reaches { forecast.arrival } else { run.at }
             }
             _ => Time::LAST,
         }
@@ -54,16 +54,17 @@ impl<H> Source<H> {
     #[inline]
     pub fn advance(&mut self) -> bool {
         let Some(run) = &mut self.run else { return false };
-        match &mut self.line {
-            Some(line) if self.reaches => line.send(run.at, run.size()),
-            Some(line) => line.drop_offered(),
+        match &mut self.forecast {
+            Some(forecast) if self.reaches => forecast.send(run.at, run.size()),
+            Some(forecast) => forecast.drop_offered(),
             None => {}
         }
         run.advance();
         std::mem::replace(&mut self.reaches, true)
     }
 
-    /// Drops the next packet. Returns whether it has reached the queue.
+    /// Skips the next packet, which is dropped. Returns whether the queue of these sources drops it; if not, its host
+    /// has dropped it.
     #[inline]
     fn skip(&mut self) -> bool {
         if !self.past.is_empty() {
@@ -111,7 +112,7 @@ impl<H> Sources<H> {
         self.list.len() as u32 - 1
     }
 
-    /// Removes a source without packets.
+    /// Frees the place of a source that has no packets left.
     pub fn remove(&mut self, index: u32) {
         self.free.push(index);
     }

@@ -34,7 +34,7 @@ pub use mark::{AqmInput, Decision, MarkAt, MarkThreshold};
 pub use meter::Meter;
 pub use occupancy::Occupancy;
 pub use pool::{Pool, PoolConfig, PoolMember, PoolQuota};
-pub use port::{Line, Port, PortCounters};
+pub use port::{LinkForecast, Port, PortCounters};
 pub use port_config::PortConfig;
 pub use queue::{Queue, QueueConfig};
 pub use red::{Average, Red, RedConfig, Signals, Spacing};

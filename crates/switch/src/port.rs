@@ -9,10 +9,10 @@
 //! counts as queued.
 
 mod cut;
-mod line;
+mod forecast;
 mod state;
 
-pub use line::Line;
+pub use forecast::LinkForecast;
 pub use state::PortCounters;
 
 use crate::mark::{AqmInput, Decision};

@@ -175,7 +175,7 @@ impl<C: Copy> Wire<C> {
     }
 
     /// The latest arrival time so far, the delay, and the largest jitter with its random stream.
-    pub(crate) fn line(&self) -> (Time, Span, Option<(Span, &Stream)>) {
+    pub(crate) fn forecast(&self) -> (Time, Span, Option<(Span, &Stream)>) {
         let impairment = self.impairment.as_ref().map(|impaired| &impaired.impairment);
         (self.latest, self.delay, impairment.map(|it| (it.jitter, &it.stream)))
     }

@@ -23,8 +23,9 @@ pub struct BenchResult {
     pub drops: u64,
     /// Data packets that arrived at their receiver.
     pub delivered_data_packets: u64,
-    /// Time of the run without the set-up of its network, wall-clock time and user time, in seconds.
+    /// Wall-clock time of the run with the set-up of its network, in seconds.
     pub wall_s: f64,
+    /// User time of the run without the set-up of its network, in seconds.
     pub user_s: f64,
     /// Time to read the scenario and to set up its network, in seconds.
     pub setup_s: f64,
@@ -32,12 +33,13 @@ pub struct BenchResult {
     pub ns_per_packet: f64,
     /// Packet hops per second of user time.
     pub hops_per_s: f64,
-    /// User time for each packet offered in units of the time for an event of [`calibrate`], before and after the run.
+    /// `ns_per_packet` in events of the heap that [`calibrate`] measures before and after the run.
     pub events_per_packet: f64,
     pub calibration_events_per_s: f64,
     /// Peak resident memory of the process; `None` where its unit is not known to be KiB.
     pub peak_rss_bytes: Option<u64>,
-    /// Quartiles of pairs of runs: time per packet of the other build, divided by this build's; `None` without pairs.
+    /// Time per packet of the other build, divided by this build's: least, median and largest of all pairs of runs;
+    /// `None` without pairs.
     pub ratio: [Option<f64>; 3],
 }
 

@@ -12,7 +12,8 @@ pub struct Cut {
     /// Part of each node.
     pub(crate) of_node: Arc<[u16]>,
     /// Number of parts.
-    pub(crate) count: usize,
+    /// The number of parts.
+    pub count: usize,
     /// The smallest delay of a link that is cut.
     pub lookahead: Span,
     /// For each part, the ports whose links lead to other parts, with the other part.
@@ -38,11 +39,12 @@ impl Cut {
     }
 }
 
-/// The largest weight of a part, in units of the mean, for which no links of hosts are cut.
+/// Links of hosts are cut only if the cost of the best cut without them is above this many times the mean weight of a
+/// part.
 const EVEN: f64 = 1.1;
-/// Most delays by which links are told apart.
+/// The most delays that are tried as the shortest delay of a cut link.
 const MOST_DELAYS: usize = 16;
-/// The time that a round of all parts takes besides its events, in bits that are sent and received meanwhile.
+/// The cost of a window besides its events, in bits that a part could send and receive meanwhile.
 const ROUND_BITS: f64 = 8e5;
 
 /// Cuts a network into `count` parts, so that the part with the most work, and the rounds, take the least time; `None`
@@ -88,7 +90,8 @@ pub fn cut(
     best.map(|(_, cut)| cut)
 }
 
-/// For each node the first node of its atom: nodes that links connect which may not be cut.
+/// Joins nodes to atoms: links that may not be cut connect the nodes of an atom. Returns the first node of each node's
+/// atom.
 fn atoms(graph: &Graph, may_cut: impl Fn(usize) -> bool) -> Vec<usize> {
     fn root(of: &mut [usize], mut node: usize) -> usize {
         while of[node] != node {

@@ -31,7 +31,7 @@ pub trait Ending<S> {
     /// Whether the run is over.
     fn is_over(&self, parts: &[S]) -> bool;
 
-    /// A time at which the run is not over, whatever happens. It is at least `now`, up to which all parts have been
+    /// A time before which the run cannot end. It is at least `now`, up to which all parts have been
     /// simulated. Parts do not look further ahead than `lookahead`.
     fn not_before(&mut self, now: Time, lookahead: Span, parts: &[S]) -> Time;
 }
@@ -79,7 +79,7 @@ impl<'f, E: Endpoint + Send, P: Probe + Send, M: Middlebox<Head = E::Head> + Sen
         }
     }
 
-    /// Lets all ports catch up.
+    /// Lets ports send the packets whose transmission starts by now.
     pub fn catch_up(&mut self) {
         for sim in &mut self.sims {
             sim.run_until(self.now);

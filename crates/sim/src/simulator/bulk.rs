@@ -1,7 +1,10 @@
-//! Metered packets in bulk. A credit transport with many flows makes most of its packets only to be dropped at a meter.
-//! So an endpoint that sends metered packets by its own clock has no event for each: the queue that meters them pulls
-//! them from the endpoint's [`MeteredRun`] when its state must be known, in order of time and of the events that they
-//! stand for. While the queue is full, arrivals are only counted.
+//! Metered packets in bulk. Metered packets are credits and emulation packets: switches give them a share of each link.
+//! A credit transport with many flows makes most of them only to be dropped. So an endpoint has no event for each.
+//!
+//! - A [`MeteredRun`] is the packets that an endpoint sends by its own clock until its next input.
+//! - A [`Source`] is such a run at the queue that meters its packets, with those that are on their way to it.
+//! - The queue pulls packets from its sources when its state must be known: in order of their arrival and, at one
+//!   instant, in the order that events of their own would have. While the queue is full, arrivals are only counted.
 //!
 //! The queue is at the host or, if the endpoint has the link of its host for itself, at the next switch. Any input of
 //! the endpoint ends its run: packets that the run has sent by then are real from then on. Results equal a run that
@@ -37,24 +40,24 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
 
     fn add_run(&mut self, end: End, run: MeteredRun) {
         let (host, until) = (self.flows.get(end).port, run.until);
-        let by_line = self.line_target(end, host, &run);
-        let number = by_line.unwrap_or(host);
+        let forecasts = self.forecast_target(end, host, &run);
+        let number = forecasts.unwrap_or(host);
         if self.interfaces[number as usize].buffer.member().is_some() {
             return;
         }
-        let mut line = None;
-        if by_line.is_some() {
-            let Interface { port, buffer, line_user, .. } = &mut self.interfaces[host as usize];
-            line = port.line(run.class, run.min_size, buffer);
-            if line.is_none() {
+        let mut forecast = None;
+        if forecasts.is_some() {
+            let Interface { port, buffer, forecast_user, .. } = &mut self.interfaces[host as usize];
+            forecast = port.forecast(run.class, run.min_size, buffer);
+            if forecast.is_none() {
                 return;
             }
-            *line_user = Some(end);
+            *forecast_user = Some(end);
         }
         if self.flows.get(end).source.is_some_and(|(at, _)| at != number) {
             self.remove_source(end);
         }
-        let key = if by_line.is_some() { host + 1 } else { self.target(end).0 };
+        let key = if forecasts.is_some() { host + 1 } else { self.target(end).0 };
         let sources = &mut self.interfaces[number as usize].sources;
         let sources = sources.get_or_insert_with(|| Box::new(Sources::new(run.class)));
         if sources.class != run.class {
@@ -63,7 +66,7 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
         sources.min_size = sources.min_size.min(run.min_size);
         let (_, index) = *self.flows.get(end).source.get_or_insert_with(|| (number, sources.add(end, key)));
         let source = &mut sources.list[index as usize];
-        (source.run, source.line) = (Some(run), line);
+        (source.run, source.forecast) = (Some(run), forecast);
         sources.update(index as usize);
         self.set_deadline(end, Some(until));
         if !self.interfaces[number as usize].port.has_packet_on_wire() {
@@ -73,9 +76,9 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
 
     /// The port that queues the packets of a run after the link of its host, if the run has that link for itself and
     /// all that happens on it can be computed late.
-    fn line_target(&mut self, end: End, host: u32, run: &MeteredRun) -> Option<u32> {
+    fn forecast_target(&mut self, end: End, host: u32, run: &MeteredRun) -> Option<u32> {
         let Interface { port, buffer, users, peer, .. } = &self.interfaces[host as usize];
-        let fits = *users == 1 && buffer.member().is_none() && port.can_be_line(run.class, run.sizes, buffer);
+        let fits = *users == 1 && buffer.member().is_none() && port.can_be_forecast(run.class, run.sizes, buffer);
         let plain = !M::HAS_EGRESS && self.middleboxes.get(peer.0 as usize).is_none_or(Vec::is_empty);
         if !fits || !plain || self.nodes[peer.0 as usize] == NodeKind::Host || self.probe.watches(host) {
             return None;
@@ -119,11 +122,11 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
     /// Sends the packets of a run up to the present.
     fn send_begun(&mut self, source: &mut Source<E::Head>, run: &mut MeteredRun, key: u32) {
         let (limit, target) = ((self.now, self.current), self.target(source.end).0);
-        let mut line = source.line.take();
+        let mut forecast = source.forecast.take();
         let host = self.flows.get(source.end).port;
         // Whether the run's next packet would be queued at its host.
         let mut queues = false;
-        if line.is_some() {
+        if forecast.is_some() {
             let Interface { port, buffer, .. } = &mut self.interfaces[host as usize];
             port.catch_up(limit.0, buffer, &mut self.probe);
             queues = port.queued() > 0;
@@ -132,26 +135,26 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
             let size = run.size();
             let (state, in_network) = self.flows.get_counted(source.end);
             let packet = packet(state, source.end, run, size);
-            match (&mut line, packet) {
+            match (&mut forecast, packet) {
                 (None, Some(packet)) => source.past.push_back((run.at, packet)),
-                (Some(line), Some(packet)) => {
-                    if !line.offer(run.at, size) {
-                        line.drop_offered();
+                (Some(forecast), Some(packet)) => {
+                    if !forecast.offer(run.at, size) {
+                        forecast.drop_offered();
                         run.advance();
                         continue;
                     }
                     let Interface { port, buffer, .. } = &mut self.interfaces[host as usize];
-                    if !queues && line.start > limit.0 {
-                        port.take_over(line, run.class);
+                    if !queues && forecast.start > limit.0 {
+                        port.take_over(forecast, run.class);
                         queues = true;
                     }
-                    line.send(run.at, size);
+                    forecast.send(run.at, size);
                     if queues {
                         *in_network += u32::from(port.enqueue(limit.0, &packet, buffer, &mut self.probe).is_ok());
-                    } else if (line.arrival, key) < limit {
-                        source.past.push_back((line.arrival, packet));
+                    } else if (forecast.arrival, key) < limit {
+                        source.past.push_back((forecast.arrival, packet));
                     } else {
-                        port.put_on_wire(line.arrival, &packet);
+                        port.put_on_wire(forecast.arrival, &packet);
                         *in_network += 1;
                     }
                 }
@@ -159,12 +162,12 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
             }
             run.advance();
         }
-        if let Some(mut line) = line {
+        if let Some(mut forecast) = forecast {
             let port = &mut self.interfaces[host as usize].port;
             if !queues {
-                port.take_over(&mut line, run.class);
+                port.take_over(&mut forecast, run.class);
             }
-            port.report_dropped(&line, run.class, &mut self.probe);
+            port.report_dropped(&forecast, run.class, &mut self.probe);
             self.arm(host);
         }
     }
@@ -179,8 +182,8 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
     }
 
     /// Ends the run that has the link of this host for itself.
-    pub(super) fn end_line(&mut self, number: u32) {
-        if let Some(end) = self.interfaces[number as usize].line_user.take()
+    pub(super) fn end_forecast(&mut self, number: u32) {
+        if let Some(end) = self.interfaces[number as usize].forecast_user.take()
             && self.interrupt(end)
         {
             let wakeup = self.flows.get(end).machine.wakeup();
@@ -203,8 +206,8 @@ impl<E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> Simul
             sources.update(index as usize);
             sources.remove(index);
         }
-        let line_user = &mut self.interfaces[host as usize].line_user;
-        *line_user = line_user.filter(|&user| user != end);
+        let forecast_user = &mut self.interfaces[host as usize].forecast_user;
+        *forecast_user = forecast_user.filter(|&user| user != end);
     }
 
     /// Pulls the packets that reach the queue of an endpoint's host.

@@ -1,14 +1,14 @@
-//! A port whose only packets are those of one metered class, in order of time. [`Line`] computes when they reach the
-//! other end of the link, without an event or a place on the wire for each.
+//! The forecast of a link whose only packets are of one class, by one sender and in order of time: when each packet
+//! reaches the other end of the link, without an event or a place on the wire for it.
 
 use super::Port;
 use crate::{buffer::PortBuffer, meter::Meter};
 use shallop_core::{Bytes, Class, DropCause, Pace, Probe, QueueId, Span, Stream, Time};
 
 /// The state of a port that changes when it sends packets of the class, and what becomes of the next packet. Thousands
-/// of lines are in use at a time, so small fields save cache misses.
+/// of forecasts are in use at a time, so small fields save cache misses.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct LinkForecast {
     /// Time at which the next packet starts, and time at which it arrives.
     pub start: Time,
     pub arrival: Time,
@@ -29,8 +29,9 @@ pub struct Line {
     bytes: u64,
 }
 
-impl Line {
-    /// Computes when the next packet, which comes at `at`, starts and arrives. Returns false if its queue is full.
+impl LinkForecast {
+    /// Computes when the next packet, which comes at `at`, starts and arrives. Nothing else changes. Returns false if
+    /// its queue is full.
     #[inline]
     pub fn offer(&mut self, at: Time, size: u16) -> bool {
         let size = Bytes::new(u64::from(size));
@@ -80,9 +81,9 @@ impl Line {
 }
 
 impl<C: Copy> Port<C> {
-    /// Whether packets of this class that reach the port in order of time, and no others, can use a [`Line`]. They have
-    /// `sizes` different sizes.
-    pub fn can_be_line(&self, class: Class, sizes: u16, buffer: &PortBuffer) -> bool {
+    /// Whether packets of this class that reach the port in order of time, and no others, can use a [`LinkForecast`].
+    /// `sizes` is the number of different packet sizes.
+    pub fn can_be_forecast(&self, class: Class, sizes: u16, buffer: &PortBuffer) -> bool {
         let limit = buffer.own_limit(usize::from(self.queue_of[class.index()]));
         self.next_change == Time::LAST
             && self.queues_plainly(class)
@@ -96,14 +97,14 @@ impl<C: Copy> Port<C> {
         self.cold.queues[usize::from(self.queue_of[class.index()])].is_plain()
     }
 
-    /// The line of a port for which [`Port::can_be_line`] is true, after the packets of this class that are queued;
-    /// `None` while others are queued.
-    pub fn line(&self, class: Class, size: u16, buffer: &PortBuffer) -> Option<Line> {
+    /// The forecast of a link for which [`Port::can_be_forecast`] is true, after the packets of this class that are
+    /// queued; `None` while others are queued.
+    pub fn forecast(&self, class: Class, size: u16, buffer: &PortBuffer) -> Option<LinkForecast> {
         let queue = usize::from(self.queue_of[class.index()]);
         let limit = buffer.own_limit(queue).filter(|_| self.backlogged & !(1 << queue) == 0)?;
         let of_bytes = u32::try_from(limit.bytes.get() / u64::from(size)).unwrap_or(u32::MAX);
-        let (latest, delay, jitter) = self.link.wire.line();
-        let mut line = Line {
+        let (latest, delay, jitter) = self.link.wire.forecast();
+        let mut forecast = LinkForecast {
             start: Time::ZERO,
             arrival: Time::ZERO,
             free_at: self.link.free_at,
@@ -120,27 +121,27 @@ impl<C: Copy> Port<C> {
             bytes: 0,
         };
         for size in self.cold.queues[queue].sizes() {
-            line.offer(Time::ZERO, size);
-            line.send(Time::ZERO, size);
+            forecast.offer(Time::ZERO, size);
+            forecast.send(Time::ZERO, size);
         }
-        (line.sent, line.bytes) = (0, 0);
-        Some(line)
+        (forecast.sent, forecast.bytes) = (0, 0);
+        Some(forecast)
     }
 
-    /// Takes over the state of its line for packets of this class, while none is queued.
-    pub fn take_over(&mut self, line: &mut Line, class: Class) {
-        self.cold.queues[usize::from(self.queue_of[class.index()])].meter = line.meter;
-        (self.link.free_at, self.link.pace) = (line.free_at, line.pace);
-        self.link.sent[class.index()] += std::mem::take(&mut line.sent);
-        self.link.bytes += std::mem::take(&mut line.bytes);
-        self.link.wire.take_over(line.latest, line.random.as_ref().map(|[now, _]| now));
+    /// Takes over the state of its forecast for packets of this class, while none is queued.
+    pub fn take_over(&mut self, forecast: &mut LinkForecast, class: Class) {
+        self.cold.queues[usize::from(self.queue_of[class.index()])].meter = forecast.meter;
+        (self.link.free_at, self.link.pace) = (forecast.free_at, forecast.pace);
+        self.link.sent[class.index()] += std::mem::take(&mut forecast.sent);
+        self.link.bytes += std::mem::take(&mut forecast.bytes);
+        self.link.wire.take_over(forecast.latest, forecast.random.as_ref().map(|[now, _]| now));
     }
 
-    /// Counts and reports the packets that a line has dropped.
-    pub fn report_dropped(&mut self, line: &Line, class: Class, probe: &mut impl Probe) {
+    /// Counts and reports the packets that were dropped in the forecast.
+    pub fn report_dropped(&mut self, forecast: &LinkForecast, class: Class, probe: &mut impl Probe) {
         let cause = self.cold.queues[usize::from(self.queue_of[class.index()])].refusal(DropCause::QueueFull);
-        if line.dropped > 0 {
-            self.drop_in_bulk(class, cause, u64::from(line.dropped), probe);
+        if forecast.dropped > 0 {
+            self.drop_in_bulk(class, cause, u64::from(forecast.dropped), probe);
         }
     }
 
