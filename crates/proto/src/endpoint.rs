@@ -73,6 +73,12 @@ pub trait Endpoint {
         None
     }
 
+    /// Until when the packet that arrived last waits, if the endpoint has only stored it: then the packet has changed
+    /// nothing but [`Endpoint::wakeup`], which is now at this time or earlier.
+    fn held_until(&self) -> Option<Time> {
+        None
+    }
+
     /// Whether all bytes are acknowledged (at the sender) or have arrived (at the receiver).
     fn is_complete(&self) -> bool;
 
@@ -115,6 +121,10 @@ macro_rules! forward_endpoint {
         fn wakeup(&self) -> Option<Time> {
             $dispatch!(self, end => end.wakeup())
         }
+        #[inline]
+        fn held_until(&self) -> Option<Time> {
+            $dispatch!(self, end => end.held_until())
+        }
         fn is_complete(&self) -> bool {
             $dispatch!(self, end => end.is_complete())
         }
@@ -131,14 +141,9 @@ macro_rules! forward_endpoint {
 }
 pub(crate) use forward_endpoint;
 
-/// Implements methods of [`Endpoint`] for an endpoint that holds back packets until `interrupt`, by calling them on its
-/// field `end`.
+/// Implements methods of [`Endpoint`] for an endpoint that holds back packets, by calling them on its field `end`.
 macro_rules! forward_to_end {
     () => {
-        #[inline]
-        fn wakeup(&self) -> Option<Time> {
-            earlier(self.end.wakeup(), self.interrupt)
-        }
         fn is_complete(&self) -> bool {
             self.end.is_complete()
         }

@@ -6,6 +6,7 @@
 //! for it send.
 
 mod bulk;
+mod held;
 mod part;
 mod pools;
 mod real_hosts;
@@ -382,6 +383,9 @@ impl<'f, E: Endpoint, P: Probe, M: Middlebox<Head = E::Head>, H: RealHosts<E>> S
         self.interrupt_by_packet(end);
         let state = self.flows.get(end);
         state.machine.on_packet(now, &packet.cargo, packet.envelope.ecn);
+        if let Some(until) = state.machine.held_until() {
+            return self.on_held(now, packet, until);
+        }
         if state.report(now, end, &mut self.probe) {
             self.on_end_complete(end);
         }

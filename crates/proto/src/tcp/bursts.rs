@@ -90,9 +90,13 @@ impl<W: Window> Sender<W> {
         let all = held + self.planned_bytes();
         all > 0
             && (self.is_corked(held) || {
-                let allowed = Offload::small_queue(self.rate(), self.burst().1);
-                let recovers = self.scoreboard.first_lost().is_some();
-                all >= if recovers { 2 * allowed } else { allowed }
+                let burst = self.burst().1;
+                // Two bursts are always allowed, whatever the rate.
+                all >= 2 * burst && {
+                    let allowed = Offload::small_queue(self.rate(), burst);
+                    let recovers = self.scoreboard.first_lost().is_some();
+                    all >= if recovers { 2 * allowed } else { allowed }
+                }
             })
     }
 

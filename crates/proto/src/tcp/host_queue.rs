@@ -12,8 +12,8 @@ use shallop_core::{Ecn, Span, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct HostQueue<W> {
-    end: Sender<W>,
     /// The time from a packet's departure until the NIC reports it; zero for a host without a queue.
     gap: Span,
     waiting: VecDeque<Out<Head>>,
@@ -23,12 +23,15 @@ pub struct HostQueue<W> {
     left: u64,
     /// When the NIC reports the departure of the bytes in `left`; [`Time::LAST`] if there are none.
     interrupt: Time,
+    /// The deadline of the sender after its last input, if the host has a queue: departures do not change it.
+    due: Option<Time>,
+    end: Sender<W>,
 }
 
 impl<W: Window + Clone> HostQueue<W> {
     /// Adds a queue to a sender. The NIC reports a departure after `gap`; there is no queue if `gap` is zero.
     pub const fn new(end: Sender<W>, gap: Span) -> Self {
-        Self { end, gap, waiting: VecDeque::new(), held: 0, left: 0, interrupt: Time::LAST }
+        Self { end, gap, waiting: VecDeque::new(), held: 0, left: 0, interrupt: Time::LAST, due: None }
     }
 
     pub const fn sender(&self) -> &Sender<W> {
@@ -43,6 +46,7 @@ impl<W: Window + Clone> HostQueue<W> {
             self.end.note_held(now, self.held);
             self.waiting.push_back(out);
         }
+        self.due = self.end.wakeup();
     }
 }
 
@@ -68,6 +72,12 @@ impl<W: Window + Clone> Endpoint for HostQueue<W> {
         }
         self.end.on_timer(now);
         self.fill(now);
+    }
+
+    #[inline]
+    fn wakeup(&self) -> Option<Time> {
+        let due = if self.gap.is_zero() { self.end.wakeup() } else { self.due };
+        earlier(due, self.interrupt)
     }
 
     #[inline]

@@ -25,7 +25,7 @@ pub(super) struct ReceiveWindow {
     /// The first byte that was not offered to the sender. It never moves back (RFC 7323, 2.4).
     pub(super) right_edge: u64,
     /// State of autotuning; `None` if the whole buffer is offered.
-    tuning: Option<Box<Tuning>>,
+    tuning: Option<Tuning>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl ReceiveWindow {
             space_from: 0,
             space_since: Time::ZERO,
         };
-        Self { buffer, right_edge: first, tuning: Some(Box::new(tuning)) }
+        Self { buffer, right_edge: first, tuning: Some(tuning) }
     }
 
     /// Records that data arrived. RCV.NXT is now `rcv_nxt`, and `kept` bytes after it are stored. Returns whether the

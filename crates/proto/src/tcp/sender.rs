@@ -362,10 +362,14 @@ impl<W: Window + Clone> Endpoint for Sender<W> {
         }
         self.take_writes(now);
         self.timers.armed = Time::LAST;
-        if let Some((_, timer)) = self.next_timer().filter(|&(due, _)| due <= now) {
-            self.on_expiry(now, timer);
+        match self.next_timer() {
+            Some((due, timer)) if due <= now => {
+                self.on_expiry(now, timer);
+                self.arm(now);
+            }
+            Some((due, _)) => self.timers.arm(now, due),
+            None => {}
         }
-        self.arm(now);
     }
 
     fn ready(&self, now: Time) -> bool {
