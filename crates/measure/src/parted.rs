@@ -83,8 +83,8 @@ fn whole_because<E: Endpoint>(setup: &ResolvedRun<'_>) -> Option<&'static str> {
     (!plan.capture.0.is_empty()).then_some("it captures packets")
 }
 
-/// Cuts the network of a run into `cores` parts, or into as many as it has. `is_whole` tells whether all links of a node
-/// stay in one part.
+/// Cuts the network of a run into `cores` parts, or into as many as it has. `is_whole` tells whether all links of a
+/// node stay in one part.
 fn cut(setup: &ResolvedRun<'_>, cores: usize, is_whole: &dyn Fn(Node) -> bool) -> Result<Cut, &'static str> {
     let (graph, offered) = (&setup.network.graph, setup.offered_load());
     let mut work = vec![0.0; graph.nodes.len()];
