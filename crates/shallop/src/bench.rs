@@ -82,7 +82,7 @@ fn apart(build: &Path, case: &Case, quick: bool) -> Result<BenchResult> {
         return Err(failed(&output.status));
     }
     serde_json::from_slice(&output.stdout)
-        .map_err(|why| failed(&format!("its output is not that of shallop bench of this version ({why})")))
+        .map_err(|why| failed(&format!("it does not print what shallop bench of this version prints ({why})")))
 }
 
 fn grid(all: &[BenchResult]) -> Grid {

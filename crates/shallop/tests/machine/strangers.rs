@@ -114,7 +114,7 @@ pub fn strangers_slow_no_transfer_and_take_no_memory_thread_or_line() -> Outcome
     let rate = |during: &dyn Fn()| {
         let (before, begun) = (place.part("large"), Instant::now());
         during();
-        (place.part("large") - before) as f64 * 8.0 / begun.elapsed().as_secs_f64()
+        place.part("large").saturating_sub(before) as f64 * 8.0 / begun.elapsed().as_secs_f64()
     };
     sleep(Duration::from_secs(5));
     let undisturbed = rate(&|| sleep(Duration::from_secs(10)));
