@@ -33,7 +33,7 @@ pub struct BenchResult {
     pub ns_per_packet: f64,
     /// Packet hops per second of user time.
     pub hops_per_s: f64,
-    /// `ns_per_packet` in events of the heap that [`calibrate`] measures before and after the run.
+    /// `ns_per_packet` in events of the heap that a loop of calibration measures before and after the run.
     pub events_per_packet: f64,
     pub calibration_events_per_s: f64,
     /// Peak resident memory of the process; `None` where its unit is not known to be KiB.
