@@ -2,7 +2,7 @@
 
 use super::host::{Host, ShallopHost};
 use super::link::{Link, LinkConfig, Packet};
-use crate::config::{Classes, Config};
+use crate::config::Config;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{AnyServer, Identity, SERVER_NAME};
 use crate::trust::tls::Tls;
@@ -32,24 +32,6 @@ pub(super) struct SentPacket {
     pub(super) first_byte: u8,
     pub(super) bytes: usize,
     pub(super) to: SocketAddr,
-}
-
-impl SentPacket {
-    pub(super) fn is_quic(&self) -> bool {
-        self.first_byte >= 64
-    }
-
-    pub(super) fn is_data(&self) -> bool {
-        self.dscp == Classes::default().data
-    }
-
-    pub(super) fn is_unscheduled(&self) -> bool {
-        self.dscp == Classes::default().unscheduled
-    }
-
-    pub(super) fn is_emulation(&self) -> bool {
-        self.dscp == Classes::default().emulation
-    }
 }
 
 pub(super) struct Network<C = ShallopHost, S = ShallopHost> {
@@ -137,11 +119,6 @@ impl Network {
         [self.client.send_mode(), self.server.send_mode()]
     }
 
-    /// The bytes that the client and the server have received.
-    pub(super) fn received(&self) -> [u64; 2] {
-        [self.client.received, self.server.received]
-    }
-
     /// Lets the client send `bytes` and returns the time until all are acknowledged.
     pub(super) fn upload(&mut self, bytes: u64, within: Duration) -> Duration {
         self.client.send(bytes);
@@ -166,17 +143,6 @@ impl<C: Host, S: Host> Network<C, S> {
             seen: None,
             steps_here: 0,
         }
-    }
-
-    pub(super) fn both(&mut self, change: impl Fn(&mut LinkConfig)) {
-        change(&mut self.to_server.config);
-        change(&mut self.to_client.config);
-    }
-
-    /// Interrupts both links from now on for `span`.
-    pub(super) fn cut(&mut self, span: Duration) {
-        let down = self.now..self.now + span;
-        self.both(|link| link.down = Some(down.clone()));
     }
 
     /// Records the packets that are sent from now on.
@@ -206,7 +172,7 @@ impl<C: Host, S: Host> Network<C, S> {
     }
 
     /// Runs the next event, unless it is after `end`.
-    fn step(&mut self, end: Instant) -> bool {
+    pub(super) fn step(&mut self, end: Instant) -> bool {
         let hosts = [self.client.wakeup(), self.server.wakeup()];
         let links = [self.to_server.wakeup(), self.to_client.wakeup()];
         let next = hosts.into_iter().chain(links).flatten().min();
@@ -233,7 +199,7 @@ impl<C: Host, S: Host> Network<C, S> {
     }
 
     /// Lets both hosts send.
-    fn act(&mut self) {
+    pub(super) fn act(&mut self) {
         for datagram in self.client.act(self.now) {
             self.send(Direction::ToServer, self.client_address, datagram);
         }
