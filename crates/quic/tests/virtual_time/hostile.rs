@@ -1,11 +1,9 @@
 //! Peers that forge credits, and attackers on the path who see every packet and have no key.
 
-use super::MB;
 use super::link::{Attacker, Packet};
-use super::network::{Network, SERVER, config, ms, secs};
+use super::network::{Network, SERVER, config};
 use crate::credit::packet::{Credit, Packet as Message, Parsed, Stamp, is_ours, step_of, time_of};
 use crate::credit::settings::ALPN_CODE;
-use crate::error::CloseReason;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::code::Code;
 use crate::trust::identity::{AnyServer, SERVER_NAME};
@@ -39,13 +37,15 @@ fn change(random: &mut Stream, packet: &Packet, before: &[Packet]) -> Packet {
 pub(super) type Forged = Rc<Cell<u64>>;
 
 /// An attacker of dialogues.
-pub(super) fn attacker(kind: &str, link: &str, made: &Forged) -> Option<Attacker> {
+pub(super) fn attacker(kind: &str, link: &str, made: &Forged, network: &mut Network) -> Option<Attacker> {
     match kind {
         "none" => None,
         "changes" => Some(changer(link)),
         "forgeries" => Some(forger(link, made)),
         "replays" => Some(replayer()),
         "copies" => Some(copier()),
+        "repeats" => Some(cheat(network, |_, granted| granted.iter().rev().take(3).copied().collect())),
+        "guesses" => Some(cheat(network, guesses)),
         _ => panic!("no attacker: {kind}"),
     }
 }
@@ -143,40 +143,11 @@ fn copier() -> Attacker {
     Box::new(move |packet| vec![Packet { from, ..packet.clone() }; usize::from(random.chance(0.3))])
 }
 
-/// The number of emulation packets sent to a peer that is gone, whose packets an attacker imitates or not.
-fn emulated_into_silence(is_imitated: bool) -> u64 {
-    let mut network = Network::connected();
-    network.client.send(20 * MB);
-    network.run(ms(300));
-    let genuine = network.to_client.last.clone().unwrap();
-    network.to_server.config.down = Some(network.now..network.now + secs(100));
-    network.run(ms(300));
-    let emulated = network.client.stats().emulated;
-    for byte in 0..=255 {
-        // The connection ID is right.
-        let mut forged = genuine.clone();
-        forged.bytes.iter_mut().skip(9).for_each(|at| *at = byte);
-        if is_imitated {
-            network.to_client.inject(network.now, forged);
-        }
-        network.run(ms(10));
-    }
-    network.client.stats().emulated - emulated
-}
-
-#[test]
-fn forged_datagrams_do_not_hide_that_the_peer_is_gone() {
-    let emulated = [false, true].map(emulated_into_silence);
-    assert_eq!(emulated[0], emulated[1]);
-    assert!(emulated[0] < 60, "{emulated:?}");
-}
-
-#[test]
-fn initial_packets_with_forged_addresses_leave_room_for_clients() {
-    let mut network = Network::connected();
+/// Lets clients at random addresses begin to connect to the server, and say nothing more.
+pub(super) fn begin_handshakes(network: &mut Network, count: u64) {
     let crypto = Tls::client(AnyServer::new()).client_config().unwrap();
     let mut random = Seed::new(6).stream("first", 0);
-    for number in 0..2_000 {
+    for number in 0..count {
         let mut state = EndpointState::new(config(100, 40), None, None, number).unwrap();
         state.connect(network.now, Arc::clone(&crypto), SERVER, SERVER_NAME).unwrap();
         let from = anywhere(&mut random);
@@ -185,12 +156,6 @@ fn initial_packets_with_forged_addresses_leave_room_for_clients() {
             network.server.state.on_datagram(network.now, &arrival);
         }
     }
-    assert_eq!(network.server.state.connections.len(), 64);
-    // A client now has to validate its address, and is served.
-    let connect = |state: &mut EndpointState| state.connect(network.now, crypto, SERVER, SERVER_NAME);
-    network.client.number = Some(connect(&mut network.client.state).unwrap());
-    network.until(secs(5), |network| !network.client.connection().quic.is_handshaking());
-    assert_eq!(network.server.state.connections.len(), 65);
 }
 
 /// Passes datagrams between a client and a server, without delay, until neither sends more.
@@ -235,12 +200,11 @@ fn strangers_at_many_addresses_leave_room_for_a_client_with_the_code() {
 
 /// A server that sends a further credit for each stamp that `make` returns. `make` gets all stamps so far, oldest
 /// first.
-fn cheating(make: impl Fn(&mut Stream, &[Stamp]) -> Vec<Stamp> + 'static) -> Network {
-    let mut network = Network::connected();
+fn cheat(network: &mut Network, make: impl Fn(&mut Stream, &[Stamp]) -> Vec<Stamp> + 'static) -> Attacker {
     let (key, _) = settings_stream::keys(&network.server.connection().quic).unwrap();
     let tag = network.client.connection().tag;
     let (mut random, mut granted) = (Seed::new(5).stream("server", 0), Vec::new());
-    network.to_client.attacker = Some(Box::new(move |packet| {
+    Box::new(move |packet| {
         let Ok(parsed) = Parsed::parse(&packet.bytes) else { return Vec::new() };
         let near = Time::after_start(Span::from_secs(1));
         let Some(credit @ Message::Credit(of)) = parsed.verify(&key, near) else {
@@ -251,39 +215,17 @@ fn cheating(make: impl Fn(&mut Stream, &[Stamp]) -> Vec<Stamp> + 'static) -> Net
         let stamps = make(&mut random, &granted);
         let with = |stamp| Credit::new(tag, stamp).encode(&key).to_vec();
         stamps.into_iter().map(|stamp| Packet { bytes: with(stamp), ..packet.clone() }).collect()
-    }));
-    network
+    })
 }
 
-#[test]
-fn repeated_credits_are_valid_once() {
-    let mut network = cheating(|_, granted| granted.iter().rev().take(3).copied().collect());
-    network.upload(3 * MB, secs(2));
-    let (client, server) = (network.client.stats(), network.server.stats());
-    assert_eq!(client.granted, server.credits_sent);
-    assert!(client.data_packets + client.without_credit <= client.granted, "{client:?}");
-    // The first two credits have fewer predecessors.
-    assert_eq!(client.dropped.stamp_repeated, 3 * client.granted - 3, "{client:?}");
-}
-
-#[test]
-fn guessed_credits_for_lost_packets_end_the_connection() {
-    let mut network = cheating(|random, granted| {
-        let [.., before, last] = granted else { return Vec::new() };
-        let missing = 1..last.sequence.wrapping_sub(before.sequence);
-        let (from, between) = (before.time, last.time.saturating_since(before.time));
-        let guess = |random: &mut Stream| from + between.scale(random.unit());
-        let guesses = missing.filter(|_| last.time > before.time);
-        guesses
-            .map(|ahead| Stamp { sequence: before.sequence.wrapping_add(ahead), time: time_of(step_of(guess(random))) })
-            .collect()
-    });
-    network.client.send(20 * MB);
-    network.until(secs(5), |network| network.client.connection().close_reason.is_some());
-    let stats = network.client.stats();
-    assert!(stats.dropped.stamp_unknown <= 17, "{stats:?}");
-    assert!(stats.granted <= network.server.stats().credits_sent, "{stats:?}");
-    network.run(ms(50));
-    let why = network.server.connection().close_reason.clone();
-    assert!(matches!(&why, Some(CloseReason::ByPeer { reason, .. }) if reason.contains("not sent")), "{why:?}");
+/// Stamps of the packets that were lost between the last two, at random times between theirs.
+fn guesses(random: &mut Stream, granted: &[Stamp]) -> Vec<Stamp> {
+    let [.., before, last] = granted else { return Vec::new() };
+    let between = last.time.saturating_since(before.time);
+    let missing = 1..last.sequence.wrapping_sub(before.sequence);
+    let mut guess = |ahead| {
+        let time = time_of(step_of(before.time + between.scale(random.unit())));
+        Stamp { sequence: before.sequence.wrapping_add(ahead), time }
+    };
+    missing.filter(|_| last.time > before.time).map(&mut guess).collect()
 }

@@ -3,10 +3,10 @@
 use super::host::{Host, ShallopHost};
 use super::link::{Link, LinkConfig, Packet};
 use crate::config::Config;
+use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{AnyServer, Identity, SERVER_NAME};
 use crate::trust::tls::Tls;
-use crate::{credit::send_mode::SendMode, endpoint_state::EndpointState};
 use quinn_proto::crypto;
 use shallop_core::{BitsPerSec, Seed};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -88,18 +88,6 @@ impl Network {
         Self::new(base, client, ShallopHost::new(state, SERVER), link)
     }
 
-    /// Two connected hosts over links of 100 Mb/s and 10 ms, with a waiting time of 40 ms.
-    pub(super) fn connected() -> Self {
-        Self::connected_with(config(100, 40), &LinkConfig::new(100e6, ms(10)))
-    }
-
-    pub(super) fn connected_with(config: Config, link: &LinkConfig) -> Self {
-        let mut network = Self::new_pair(config, config, link);
-        network.connect();
-        assert_eq!(network.send_modes(), [SendMode::Credits; 2]);
-        network
-    }
-
     /// Runs until both hosts have finished the handshake.
     pub(super) fn connect(&mut self) {
         self.until(secs(10), |network| {
@@ -112,20 +100,6 @@ impl Network {
     /// Runs until both hosts have acknowledged all data.
     pub(super) fn finish(&mut self, within: Duration) {
         self.until(within, |network| network.client.is_done() && network.server.is_done());
-    }
-
-    /// How the client and the server send data.
-    pub(super) fn send_modes(&mut self) -> [SendMode; 2] {
-        [self.client.send_mode(), self.server.send_mode()]
-    }
-
-    /// Lets the client send `bytes` and returns the time until all are acknowledged.
-    pub(super) fn upload(&mut self, bytes: u64, within: Duration) -> Duration {
-        self.client.send(bytes);
-        let before = self.server.received;
-        let took = self.until(within, |network| network.client.is_done());
-        assert_eq!(self.server.received - before, bytes);
-        took
     }
 }
 

@@ -3,11 +3,12 @@
 use super::host::ShallopHost;
 use super::hostile::{self, Forged};
 use super::link::LinkConfig;
-use super::network::{CLIENT, Direction, Network, SERVER, SentPacket, config};
+use super::network::{CLIENT, Direction, Network, SERVER, SentPacket, config, identities};
 use crate::config::{Classes, Config};
 use crate::credit::path_probe::{ProbeCounts, ProbePlan};
 use crate::credit::send_mode::SendMode;
 use crate::credit::unscheduled::Unscheduled;
+use crate::trust::identity::SERVER_NAME;
 use quinn_proto::VarInt;
 use shallop_core::{BitsPerSec, Bytes, Span};
 use shallop_testing::dialogue::{self, Scope};
@@ -115,12 +116,13 @@ impl World {
     fn set_links(&mut self, which: &str, words: &[&str]) {
         let made = self.forged.clone();
         let network = self.network();
-        let links = [("to_server", &mut network.to_server), ("to_client", &mut network.to_client)];
-        for (name, link) in links.into_iter().filter(|(name, _)| which == "links" || which == *name) {
+        for name in ["to_server", "to_client"].into_iter().filter(|name| which == "links" || which == *name) {
             for (key, value) in words.iter().map(assigned) {
-                match key {
-                    "attacker" => link.attacker = hostile::attacker(value, name, &made),
-                    "foreseen" => link.is_foreseen = is_yes(value),
+                let attacker = (key == "attacker").then(|| hostile::attacker(value, name, &made, network));
+                let link = if name == "to_server" { &mut network.to_server } else { &mut network.to_client };
+                match (key, attacker) {
+                    (_, Some(attacker)) => link.attacker = attacker,
+                    ("foreseen", _) => link.is_foreseen = is_yes(value),
                     _ => assert!(set_link(&mut link.config, network.now, key, value), "{key} is unknown"),
                 }
             }
@@ -146,8 +148,9 @@ impl dialogue::World for World {
         match *words {
             ["begin", ref words @ ..] => drop(self.begin(words)),
             ["connect", ref words @ ..] => {
-                self.begin(words).connect();
-                assert_eq!(self.network().send_modes(), [SendMode::Credits; 2]);
+                let network = self.begin(words);
+                network.connect();
+                assert_eq!([network.client.send_mode(), network.server.send_mode()], [SendMode::Credits; 2]);
             }
             ["watch"] => self.network().watch(),
             ["run", ref span @ ..] => {
@@ -156,6 +159,14 @@ impl dialogue::World for World {
             }
             ["until", ref words @ ..] => self.until(words, scope),
             ["finish", within] => self.network().finish(span(within)),
+            ["imitate_server", byte] => {
+                // The connection ID is right.
+                let network = self.network();
+                let mut forged = network.to_client.last.clone().unwrap();
+                forged.bytes.iter_mut().skip(9).for_each(|at| *at = number(byte) as u8);
+                network.to_client.inject(network.now, forged);
+            }
+            ["begin_handshakes", count] => hostile::begin_handshakes(self.network(), number(count) as u64),
             ["client", "moves", address] => self.network().client_address = address.parse().unwrap(),
             [which @ ("to_server" | "to_client" | "links"), ref words @ ..] => self.set_links(which, words),
             ["client", verb, ref words @ ..] => order(self.network(), true, verb, words),
@@ -187,6 +198,10 @@ fn order(network: &mut Network, is_client: bool, verb: &str, words: &[&str]) {
     let now = network.now;
     let host = if is_client { &mut network.client } else { &mut network.server };
     match (verb, words) {
+        ("connects", []) => {
+            let crypto = identities().0.client_config().unwrap();
+            host.number = Some(host.state.connect(now, crypto, SERVER, SERVER_NAME).unwrap());
+        }
         ("sends", [bytes]) => host.send(number(bytes) as u64),
         ("uses_credits", ["any"]) => _ = host.connection().use_credits(),
         ("uses_credits", [answer]) => assert_eq!(host.connection().use_credits(), is_yes(answer)),
