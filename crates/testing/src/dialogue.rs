@@ -179,7 +179,11 @@ impl<W: World> Run<'_, W> {
                 self.scope.check(&mut self.world, claim).unwrap_or_else(|why| panic!("does not hold: {why}"));
             }
             [name, ref values @ ..] if let Some((names, body)) = self.procedures.get(name) => {
-                self.block(&with(body, names, values));
+                // The last parameter takes all words that are left.
+                let (firsts, rest) = values.split_at(names.len().saturating_sub(1).min(values.len()));
+                let rest = rest.join(" ");
+                let values: Vec<&str> = firsts.iter().copied().chain((!rest.is_empty()).then_some(&*rest)).collect();
+                self.block(&with(body, names, &values));
             }
             _ => self.world.act(words, &self.scope),
         }
