@@ -300,10 +300,10 @@ mod tests {
                 ["receiver", "sends", ..] => receiver.on_sent(at, &head),
                 ["sender", "gets", ..] => sender.on_arrival(at, &head),
                 ["receiver", "gets", ..] => receiver.on_arrival(at, &head),
-                ["report", received] => {
+                ["report", bytes] => {
                     let credits = Credits { granted: 3, used: 2, wasted: 1 };
-                    let received = number(received).unwrap() as u64;
-                    let progress = Progress { received, credits, ..Progress::default() };
+                    let got = number(bytes).unwrap() as u64;
+                    let progress = Progress { received: got, credits, ..Progress::default() };
                     self.0.iter_mut().for_each(|of| of.on_progress(progress));
                 }
                 _ => panic!("not understood: {words:?}"),

@@ -70,10 +70,10 @@ impl World {
 impl dialogue::World for World {
     fn act(&mut self, words: &[&str], _: &Scope) {
         match *words {
-            ["load"] => self.proxy = Some(load(Config::default()).unwrap()),
-            ["load", flows] => {
-                let flows = number(flows.trim_start_matches("flows=")).unwrap() as u32;
-                self.proxy = Some(load(Config { flows, ..Config::default() }).unwrap());
+            ["load"] => self.proxy = load(Config::default()).ok(),
+            ["load_with_flows", flows] => {
+                let flows = number(flows).unwrap() as u32;
+                self.proxy = load(Config { flows, ..Config::default() }).ok();
             }
             ["pass", ref words @ ..] => self.pass(words),
             ["wait", span] => std::thread::sleep(Duration::from_secs_f64(number(span).unwrap())),
