@@ -1,0 +1,37 @@
+//! Configurations of real switches: a neutral model ([`model`]), which switch operating systems' texts are written from
+//! and read into, and the `[switch.NAME]` section that it gives. The crate reads no file and no clock, and knows no
+//! plans.
+
+#![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod eos;
+pub mod model;
+pub mod text;
+
+pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
+pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
+
+/// A switch operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Os {
+    /// Arista EOS.
+    Eos,
+}
+
+shallop_core::names! { Os { Eos = "eos" } }
+
+impl Os {
+    /// The configuration of a device, with what the system cannot express as notes.
+    pub fn write(self, device: &Device) -> Written {
+        match self {
+            Self::Eos => eos::write(device),
+        }
+    }
+
+    /// The name of a port by its number, from 0.
+    pub fn interface(self, number: usize) -> String {
+        match self {
+            Self::Eos => format!("Ethernet{}", number + 1),
+        }
+    }
+}
