@@ -6,6 +6,7 @@
 
 pub mod eos;
 pub mod model;
+pub mod tc;
 pub mod text;
 
 pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
@@ -16,15 +17,18 @@ pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
 pub enum Os {
     /// Arista EOS.
     Eos,
+    /// Linux with `tc`.
+    Tc,
 }
 
-shallop_core::names! { Os { Eos = "eos" } }
+shallop_core::names! { Os { Eos = "eos", Tc = "tc" } }
 
 impl Os {
     /// The configuration of a device, with what the system cannot express as notes.
     pub fn write(self, device: &Device) -> Written {
         match self {
             Self::Eos => eos::write(device),
+            Self::Tc => tc::write(device),
         }
     }
 
@@ -32,6 +36,7 @@ impl Os {
     pub fn interface(self, number: usize) -> String {
         match self {
             Self::Eos => format!("Ethernet{}", number + 1),
+            Self::Tc => format!("eth{number}"),
         }
     }
 }
