@@ -26,12 +26,20 @@ const FULL: u64 = MTU + 14 + OVERHEAD;
 const BURST_US: u64 = 5;
 /// The length of queues for which no limit is known, in packets.
 const PACKETS: u64 = 1000;
-/// Options of disciplines: the discipline in scenarios and in `tc`, and the options that both have by one name.
+/// Disciplines in scenarios and in `tc`, with the options that both have by one name.
 const AQMS: [(&str, &str, &[&str]); 4] = [
     ("codel", "codel", &["target", "interval", "ce_threshold"]),
     ("fq-codel", "fq_codel", &["target", "interval", "ce_threshold", "flows", "drop_batch"]),
     ("pie", "pie", &["target", "tupdate"]),
     ("dualpi2", "dualpi2", &["target", "tupdate", "alpha", "beta", "coupling_factor", "step_thresh", "min_qlen_step"]),
+];
+/// Options with the values that Linux always has.
+const FIXED: [(&str, &str); 5] = [
+    ("max_burst", "150ms"),
+    ("mark_ecnth", "0.1"),
+    ("ramp", "0s"),
+    ("random", "true"),
+    ("quantum", "the largest packet of the link"),
 ];
 
 pub fn write(device: &Device) -> Written {
@@ -94,8 +102,8 @@ impl Lines<'_> {
         self.out.line(format_args!("    tc {line}"));
     }
 
-    fn what(&self, queue: &Queue, what: impl Display) -> String {
-        format!("queue {} ({}) at {}, {what}", queue.number, queue.role.name(), self.port.label)
+    fn what(queue: &Queue, what: impl Display) -> String {
+        format!("queue {} ({}), {what}", queue.number, queue.role.name())
     }
 
     fn queues(&mut self) {
@@ -139,7 +147,7 @@ impl Lines<'_> {
         for (queue, weight) in order.iter().filter_map(|it| Some((it, weight(it)?))) {
             let exact = (FULL - OVERHEAD) as f64 * f64::from(weight) / f64::from(*least.unwrap_or(&weight));
             quanta.push(
-                self.out.rounded(self.what(queue, "quantum of its weight"), exact, exact.round(), " B").to_string(),
+                self.out.rounded(Self::what(queue, "quantum of its weight"), exact, exact.round(), " B").to_string(),
             );
         }
         let quanta = if least.is_some() { format!(" quanta {}", quanta.join(" ")) } else { String::new() };
@@ -170,7 +178,7 @@ impl Lines<'_> {
         for (band, queue) in order.iter().enumerate() {
             let Some(policer) = &queue.policer else { continue };
             if band != default {
-                self.out.refuse(self.what(queue, "policer"), "none: only the queue of best effort can have one");
+                self.out.refuse(Self::what(queue, "policer"), "none: only the queue of best effort can have one");
                 continue;
             }
             let burst = policer.burst.map_or(FULL, Bytes::get);
@@ -206,14 +214,14 @@ impl Lines<'_> {
                 let alpha = queue.alpha.as_ref().map_or(1.0, |it| it.value);
                 let share = (pool.size.get() as f64 * alpha / (1.0 + alpha)) as u64;
                 let nearest = format!("{} B that no other queue can use, as one busy queue may hold", own + share);
-                self.out.refuse(self.what(queue, format!("shared memory of {}", pool.size.value)), nearest);
+                self.out.refuse(Self::what(queue, format!("shared memory of {}", pool.size.value)), nearest);
                 if pool.mark.is_some() {
                     self.out.refuse("ECN by the occupancy of shared memory", "ECN of each queue alone, if it has any");
                 }
                 (own + share, format!("private memory and alpha {alpha} / (1 + alpha) of {}", pool.size.value))
             }
             (None, None) => {
-                self.out.refuse(self.what(queue, "no limit"), format!("{PACKETS} packets"));
+                self.out.refuse(Self::what(queue, "no limit"), format!("{PACKETS} packets"));
                 (PACKETS * packet, format!("{PACKETS} packets"))
             }
         };
@@ -229,7 +237,7 @@ impl Lines<'_> {
         if let Some(shaper) = &queue.shaper {
             if is_weighted(&queue) && self.port.queues.iter().filter(is_weighted).count() > 1 {
                 self.out.refuse(
-                    self.what(queue, "a shaper beside weights"),
+                    Self::what(queue, "a shaper beside weights"),
                     "none: `ets` would serve no other queue while it waits",
                 );
             } else {
@@ -247,7 +255,7 @@ impl Lines<'_> {
             self.aqm(queue, aqm, packets)
         } else if let Some(ramp) = queue.mark.as_ref().or(queue.drop.as_ref()) {
             if queue.mark.is_some() && queue.drop.is_some() {
-                self.out.refuse(self.what(queue, "drops by length beside ECN"), "drops only where there is no room");
+                self.out.refuse(Self::what(queue, "drops by length beside ECN"), "drops only where there is no room");
             }
             why = format!("{}; {why}", ramp.why);
             self.red(queue, ramp, limit)
@@ -267,10 +275,10 @@ impl Lines<'_> {
         let [min, max] = [ramp.min.get(), ramp.max.get()].map(converted);
         let (average, burst, weight) = averaging(min, ramp.weight);
         let gain = |weight: u32| libm::exp2(-f64::from(weight));
-        self.out.rounded(self.what(queue, "gain of the average length"), gain(ramp.weight), gain(weight), "");
+        self.out.rounded(Self::what(queue, "gain of the average length"), gain(ramp.weight), gain(weight), "");
         if !ramp.is_step() && ramp.min != ramp.max {
             let nearest = "`red` spaces them: a fraction of 2 p / (1 + p) at a probability of p";
-            self.out.refuse(self.what(queue, "marks or drops that are drawn for each packet"), nearest);
+            self.out.refuse(Self::what(queue, "marks or drops that are drawn for each packet"), nearest);
         }
         let ecn = match (&queue.mark, ramp.not_ect_dropped) {
             (None, _) => "",
@@ -286,25 +294,29 @@ impl Lines<'_> {
 
     fn aqm(&mut self, queue: &Queue, aqm: &Aqm, packets: u64) -> String {
         let Some((_, name, same)) = AQMS.iter().find(|it| it.0 == aqm.name) else {
-            self.out.refuse(self.what(queue, &aqm.name), "a FIFO");
+            self.out.refuse(Self::what(queue, &aqm.name), "a FIFO");
             return format!("pfifo limit {packets}");
         };
         let (mut limit, mut ecn, mut line) = (packets, " ecn", vec![(*name).to_owned()]);
         for (key, value) in &aqm.options {
-            match (key.as_str(), value.parse::<f64>()) {
-                ("ecn", _) if *name != "dualpi2" => ecn = if value == "false" { " noecn" } else { " ecn" },
-                ("limit", Ok(most)) => limit = limit.min(most as u64),
-                ("quantum", Ok(bytes)) => {
-                    line.push(format!("quantum {}", (bytes as u64).saturating_sub(OVERHEAD).max(1)));
+            let value = value.trim_matches('"');
+            match (key.as_str(), value.parse::<f64>(), value.parse::<Bytes>()) {
+                (_, _, _) if value == "none" || FIXED.contains(&(key, value)) => {}
+                ("ecn", ..) if *name != "dualpi2" => ecn = if value == "false" { " noecn" } else { " ecn" },
+                ("limit", Ok(most), _) => limit = limit.min(most as u64),
+                ("quantum", _, Ok(wire)) => {
+                    line.push(format!("quantum {}", (wire.get() - OVERHEAD.min(wire.get())).max(1)))
                 }
                 // Sixteenths of 1 Hz.
-                ("alpha" | "beta", Ok(gain)) if *name == "pie" => {
+                ("alpha" | "beta", Ok(gain), _) if *name == "pie" => {
                     let steps = (gain * 16.0).round().clamp(0.0, 32.0);
-                    self.out.rounded(self.what(queue, key), gain, steps / 16.0, " Hz");
+                    self.out.rounded(Self::what(queue, key), gain, steps / 16.0, " Hz");
                     line.push(format!("{key} {steps}"));
                 }
                 _ if same.contains(&key.as_str()) => line.push(format!("{key} {}", word(value))),
-                _ => self.out.refuse(self.what(queue, format!("{key} of {name}")), "the value that Linux has"),
+                _ => {
+                    self.out.refuse(Self::what(queue, format!("{key} = {value} of {name}")), "the value that Linux has")
+                }
             }
         }
         format!("{} limit {limit}{}", line.join(" "), if *name == "dualpi2" { "" } else { ecn })

@@ -46,7 +46,7 @@ pub fn config(args: &Config) -> Result<()> {
     let mut study = Input::read(&args.source.scenario)?.study(args.source.options())?;
     choose(&mut study, &args.schemes)?;
     let seed = study.seeds.first().copied().unwrap_or_default();
-    let (mut text, mut notes) = (String::new(), Vec::new());
+    let (mut text, mut notes, mut count) = (String::new(), Vec::new(), 0);
     for point in study.points.iter().take(1) {
         let common = ResolvedNetwork::new(&point.plan, seed).map_err(|why| plain(&why))?;
         for (scheme, name) in point.plan.schemes.iter().map(|scheme| &scheme.name).enumerate() {
@@ -59,6 +59,7 @@ pub fn config(args: &Config) -> Result<()> {
                 let help = format!("switches: {}", names.join(", "));
                 return Err(with_help(&format!("there is no switch \"{asked}\""), &help));
             }
+            count += found.len();
             for mut one in found {
                 let switch = one.device.name.clone();
                 one.device.name = format!("switch {switch}, scheme {name}");
@@ -67,6 +68,9 @@ pub fn config(args: &Config) -> Result<()> {
                 notes.extend(notes_on(&switch, name, &one, &written));
             }
         }
+    }
+    if args.os == Os::Tc && count > 1 {
+        return Err(with_help(&"a script is for one switch and one scheme", &"--switch NAME, --schemes NAME"));
     }
     print::notes(&notes);
     match &args.out {

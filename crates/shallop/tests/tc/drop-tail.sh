@@ -1,47 +1,42 @@
 #!/bin/sh
-# $(id) id: the queues of a switch on network cards of Linux, with tc (iproute2) and ethtool. It needs root.
+# switch left, scheme cubic: the queues of a switch on network cards of Linux, with tc (iproute2) and ethtool. It needs root.
 #   sh FILE apply [PORT...]   replaces the queue discipline of these ports
 #   sh FILE undo [PORT...]    removes it, and restores the offloads
 #   sh FILE show [PORT...]    prints the counters as JSON
-# Without PORT: eth0 eth__id_. KIND=WORD has the settings for a port that is not among them:
-# 200Mbps, 1_Gb_s___id_.
+# Without PORT: eth0 eth1 eth2 eth3 eth4 eth5 eth6 eth7 eth8 eth9. KIND=WORD has the settings for a port that is not among them:
+# 200Mbps, 1Gbps.
 # Packets are merged where they enter a switch, so all its ports need the script.
+# hosts: ip route replace PREFIX via GATEWAY congctl cubic
 # hosts: tc qdisc replace dev eth0 root fq
 set -eu
 # The offloads that `undo` turns on again, a file for each port.
 kept=${KEPT:-/run}/shallop-tc
 
-# 200Mbps: eth0 to r0
+# 200Mbps: eth0 to right
 queues_0() {
     # rate of the port in bytes on the wire; the queues below hold what waits
     tc qdisc add dev "$port" root handle 1: tbf rate 200000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # data, min = 30KB, max = 90KB; private memory and alpha 1 / (1 + alpha) of 400KB: 130 packets of 1514 B
-    tc qdisc add dev "$port" parent 1:1 handle 11: red limit 196820 min 28009 max 87055 avpkt 1557 burst 24 probability 0.1 bandwidth 200000000bit ecn
+    # data, buffer = 40KB = 26.0 frames of 1538 B: 26 packets of 1514 B
+    tc qdisc add dev "$port" parent 1:1 handle 11: bfifo limit 39364
 }
 
-# 1 Gb/s; `id`: eth$(id) to r0
+# 1Gbps: eth1 to s0, eth2 to s1, eth3 to s2, eth4 to s3, eth5 to s4, eth6 to s5, eth7 to s6, eth8 to s7, eth9 to s8
 queues_1() {
     # rate of the port in bytes on the wire; the queues below hold what waits
     tc qdisc add dev "$port" root handle 1: tbf rate 1000000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # in this order, queues 1: data
-    tc qdisc add dev "$port" parent 1:1 handle 2: ets bands 1 strict 1 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-    # data, shaper
-    tc qdisc add dev "$port" parent 2:1 handle 11: tbf rate 50000000bit burst 31976 overhead 24 mpu 84 limit 98410
-    # data, aqm = codel; buffer = 100KB: 65 packets of 1514 B
-    tc qdisc add dev "$port" parent 11:1 handle 21: codel target 1ms interval 20ms limit 65 noecn
-    # policer
-    tc filter add dev "$port" parent 2: protocol all prio 9 u32 match u32 0 0 police rate 100000000bit burst 250000 overhead 24 mpu 84 conform-exceed drop/ok flowid 2:1
+    # data, buffer = 40KB = 26.0 frames of 1538 B: 26 packets of 1514 B
+    tc qdisc add dev "$port" parent 1:1 handle 11: bfifo limit 39364
 }
 
 # Prints the number of a port's settings.
 kind() {
     case $1 in
     eth0) echo 0 ;;
-    eth__id_) echo 1 ;;
+    eth1 | eth2 | eth3 | eth4 | eth5 | eth6 | eth7 | eth8 | eth9) echo 1 ;;
     *)
         case ${KIND:-200Mbps} in
         200Mbps) echo 0 ;;
-        1_Gb_s___id_) echo 1 ;;
+        1Gbps) echo 1 ;;
         esac
         ;;
     esac
@@ -76,7 +71,7 @@ undo() {
 }
 
 command=${1:-}
-[ $# -gt 1 ] || set -- "$command" eth0 eth__id_
+[ $# -gt 1 ] || set -- "$command" eth0 eth1 eth2 eth3 eth4 eth5 eth6 eth7 eth8 eth9
 [ $# -lt 1 ] || shift
 for name in "$@"; do
     case $command in
@@ -94,6 +89,3 @@ for name in "$@"; do
         ;;
     esac
 done
-# note: queue 1 (data) at 200Mbps, shared memory of 400KB: no such setting; 200000 B that no other queue can use, as one busy queue may hold
-# note: queue 1 (data) at 200Mbps, marks or drops that are drawn for each packet: no such setting; `red` spaces them: a fraction of 2 p / (1 + p) at a probability of p
-# note: queue 1 (data) at 1 Gb/s; `id`, memory of codel: no such setting; the value that Linux has

@@ -15,8 +15,10 @@ sleep 1.99
 sh /scenario/script.sh show port > qdisc.json
 sh /scenario/script.sh undo port
 tc qdisc show dev port > left
-# Linux must accept the settings of each other kind of port.
-for kind in $(sed -n 's/^        \([^ *]*\)) echo [0-9] ;;$/\1/p' /scenario/script.sh); do
-    KIND=$kind sh /scenario/script.sh apply port
-    sh /scenario/script.sh undo port
+# Linux must accept the settings of each other kind of port, and other disciplines.
+for file in script other; do
+    for kind in $(sed -n 's/^        \([^ *]*\)) echo [0-9] ;;$/\1/p' /scenario/$file.sh); do
+        KIND=$kind sh /scenario/$file.sh apply port
+        sh /scenario/$file.sh undo port
+    done
 done
