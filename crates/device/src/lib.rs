@@ -28,6 +28,16 @@ impl Os {
         }
     }
 
+    /// Reads a configuration. `known` has the name of the device, its chip and the memory of the chip, as far as known.
+    ///
+    /// # Errors
+    /// If the text is no configuration of the system.
+    pub fn read(self, text: &str, known: &Device) -> Result<Imported, NotThis> {
+        match self {
+            Self::Eos => eos::read(text, known),
+        }
+    }
+
     /// The name of a port by its number, from 0.
     pub fn interface(self, number: usize) -> String {
         match self {
