@@ -7,6 +7,7 @@
 pub mod eos;
 pub mod model;
 pub mod text;
+pub mod toml;
 
 pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
 pub use text::{Imported, NotThis, NotUnderstood, Note, Written};

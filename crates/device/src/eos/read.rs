@@ -211,12 +211,12 @@ impl Reader {
         let all = std::mem::take(&mut self.blocks);
         let (memories, blocks): (Vec<Block>, Vec<Block>) = all.into_iter().partition(|it| it.kind == Kind::Memory);
         self.blocks = blocks;
-        let mut queues = Queues::new();
-        for Block { name, line, queues: own, .. } in memories {
+        let (mut queues, mut rest) = (Queues::new(), Vec::new());
+        for Block { name, queues: own, .. } in memories {
             if self.applied.as_ref() == Some(&name) {
                 queues.extend(own);
             } else {
-                self.refuse(line, &format!("mmu queue profile {name}"), "the profile is not applied");
+                rest.extend(own.into_values().flat_map(memory_lines).map(|why| (why, "the profile is not applied")));
             }
         }
         for queue in queues.values_mut().filter(|_| known.pool.is_none()) {
@@ -224,9 +224,10 @@ impl Reader {
             if queue.alpha.take_if(|alpha| alpha.value.log2() <= -7.0).is_some() {
                 queue.limit = queue.reserved.take();
             }
-            let whys = [queue.reserved.take().map(|it| it.why), queue.alpha.take().map(|it| it.why)];
-            whys.iter().flatten().for_each(|why| self.refuse_origin(why, NO_CHIP));
+            rest.extend(memory_lines(queue.clone()).into_iter().map(|why| (why, NO_CHIP)));
+            (queue.reserved, queue.alpha) = (None, None);
         }
+        rest.iter().for_each(|(why, reason)| self.refuse_origin(why, reason));
         queues
     }
 
@@ -253,6 +254,12 @@ impl Reader {
     }
 }
 
+/// The lines of the memory of a queue.
+fn memory_lines(queue: Queue) -> Vec<String> {
+    let whys = [queue.reserved.map(|it| it.why), queue.alpha.map(|it| it.why)];
+    whys.into_iter().flatten().collect()
+}
+
 /// A line of a queue.
 fn in_queue(queue: &mut Queue, words: &[&str], why: String, cell: u64) -> Result<bool, String> {
     match *words {
@@ -264,6 +271,7 @@ fn in_queue(queue: &mut Queue, words: &[&str], why: String, cell: u64) -> Result
             return Err("no effect beside `priority strict`".into());
         }
         ["bandwidth", "percent", percent] => {
+            let why = if queue.weight().is_some() { format!("{}; {why}", queue.schedule.why) } else { why };
             queue.schedule = Known::new(Schedule::Weight(number(percent, 100)?.max(1) as u32), why);
         }
         ["shape", "rate", amount, ref unit @ ..] => {
