@@ -8,6 +8,7 @@ pub mod eos;
 pub mod model;
 pub mod tc;
 pub mod text;
+pub mod toml;
 
 pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
 pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
@@ -29,6 +30,25 @@ impl Os {
         match self {
             Self::Eos => eos::write(device),
             Self::Tc => tc::write(device),
+        }
+    }
+
+    /// Reads a configuration. `known` has the name of the device, its chip and the memory of the chip, as far as known.
+    ///
+    /// # Errors
+    /// If the text is no configuration of the system.
+    pub fn read(self, text: &str, known: &Device) -> Result<Imported, NotThis> {
+        match self {
+            Self::Eos => eos::read(text, known),
+            Self::Tc => Err(NotThis { line: 1, reason: "scripts for tc are written, not read".to_owned() }),
+        }
+    }
+
+    /// Whether [`Self::read`] reads configurations of the system.
+    pub fn is_read(self) -> bool {
+        match self {
+            Self::Eos => true,
+            Self::Tc => false,
         }
     }
 

@@ -13,10 +13,12 @@
 
 use crate::model::{Aqm, Bucket, Device, Port, Queue, Ramp, Role, Schedule};
 use crate::text::Written;
+use minijinja::Environment;
+use serde_json::json;
 use shallop_core::Bytes;
 use std::fmt::Display;
 
-const FRAME: &str = include_str!("tc/frame.sh");
+const SCRIPT: &str = include_str!("tc/script.j2");
 /// The bytes on the wire that Linux does not count: checksum, preamble and gap.
 const OVERHEAD: u64 = 24;
 const MTU: u64 = 1500;
@@ -44,36 +46,24 @@ const FIXED: [(&str, &str); 5] = [
 
 pub fn write(device: &Device) -> Written {
     let mut out = Written::default();
-    let [mut kinds, mut words, mut ports] = [(); 3].map(|()| Vec::new());
-    for (number, port) in device.ports.iter().enumerate() {
-        let ends: Vec<_> = port.interfaces.iter().map(|it| comment(&format!("{} to {}", it.name, it.far))).collect();
-        out.line(format_args!("\n# {}: {}", comment(&port.label), ends.join(", ")));
-        out.line(format_args!("queues_{number}() {{"));
+    let (mut kinds, mut all) = (Vec::new(), Vec::new());
+    for port in &device.ports {
         Lines { device, port, out: &mut out }.queues();
-        out.line("}");
-        let names: Vec<_> = port.interfaces.iter().map(|it| word(&it.name)).filter(|it| !it.is_empty()).collect();
-        kinds.extend((!names.is_empty()).then(|| format!("    {}) echo {number} ;;", names.join(" | "))));
-        ports.extend(names);
-        words.push(word(&port.label));
+        let ends: Vec<_> = port.interfaces.iter().map(|it| comment(&format!("{} to {}", it.name, it.far))).collect();
+        let names: Vec<_> = port.interfaces.iter().map(|it| word(&it.name)).collect();
+        let (label, word, lines) = (comment(&port.label), word(&port.label), std::mem::take(&mut out.text));
+        kinds.push(json!({ "label": label, "word": word, "ends": ends.join(", "), "names": names.join(" | "), "lines": lines }));
+        all.extend(names);
     }
-    let other = words.iter().enumerate().map(|(number, it)| format!("        {it}) echo {number} ;;\n"));
-    let first = words.first().cloned().unwrap_or_default();
-    let other =
-        format!("    *)\n        case ${{KIND:-{first}}} in\n{}        esac\n        ;;", other.collect::<String>());
-    kinds.push(other);
-    let hosts: Vec<_> = device.hosts.iter().map(|it| format!("# hosts: {}", comment(it))).collect();
-    let hosts = [hosts, vec!["# hosts: tc qdisc replace dev eth0 root fq".to_owned()]].concat();
-    let queues = std::mem::take(&mut out.text);
-    let holes = [
-        ("@NAME@", comment(&device.name)),
-        ("@PORTS@", ports.join(" ")),
-        ("@WORDS@", words.join(", ")),
-        ("@HOSTS@", hosts.join("\n")),
-        ("@KINDS@", kinds.join("\n")),
-        ("@MTU@", MTU.to_string()),
-        ("@QUEUES@", queues),
-    ];
-    out.text = holes.iter().fold(FRAME.to_owned(), |text, (hole, with)| text.replace(hole, with));
+    let hosts: Vec<_> = device.hosts.iter().map(|host| comment(host)).collect();
+    let values = json!({
+        "name": comment(&device.name), "hosts": hosts, "kinds": kinds, "names": all.join(" "), "mtu": MTU,
+    });
+    let mut templates = Environment::new();
+    templates.set_trim_blocks(true);
+    templates.set_keep_trailing_newline(true);
+    // The template is part of the program.
+    out.text = templates.render_str(SCRIPT, values).unwrap_or_else(|why| format!("# {why:#}\n"));
     out
 }
 
@@ -300,24 +290,31 @@ impl Lines<'_> {
         let (mut limit, mut ecn, mut line) = (packets, " ecn", vec![(*name).to_owned()]);
         for (key, value) in &aqm.options {
             let value = value.trim_matches('"');
-            match (key.as_str(), value.parse::<f64>(), value.parse::<Bytes>()) {
-                (_, _, _) if value == "none" || FIXED.contains(&(key, value)) => {}
-                ("ecn", ..) if *name != "dualpi2" => ecn = if value == "false" { " noecn" } else { " ecn" },
-                ("limit", Ok(most), _) => limit = limit.min(most as u64),
-                ("quantum", _, Ok(wire)) => {
-                    line.push(format!("quantum {}", (wire.get() - OVERHEAD.min(wire.get())).max(1)))
+            let wire = value.parse::<Bytes>().map_or(0, Bytes::get);
+            line.extend(match (key.as_str(), value.parse::<f64>()) {
+                _ if value == "none" || FIXED.contains(&(key, value)) => None,
+                ("ecn", _) if *name != "dualpi2" => {
+                    ecn = if value == "false" { " noecn" } else { " ecn" };
+                    None
                 }
+                ("limit", Ok(most)) => {
+                    limit = limit.min(most as u64);
+                    None
+                }
+                ("quantum", _) if wire > OVERHEAD => Some(format!("quantum {}", wire - OVERHEAD)),
                 // Sixteenths of 1 Hz.
-                ("alpha" | "beta", Ok(gain), _) if *name == "pie" => {
+                ("alpha" | "beta", Ok(gain)) if *name == "pie" => {
                     let steps = (gain * 16.0).round().clamp(0.0, 32.0);
                     self.out.rounded(Self::what(queue, key), gain, steps / 16.0, " Hz");
-                    line.push(format!("{key} {steps}"));
+                    Some(format!("{key} {steps}"))
                 }
-                _ if same.contains(&key.as_str()) => line.push(format!("{key} {}", word(value))),
+                _ if same.contains(&key.as_str()) => Some(format!("{key} {}", word(value))),
                 _ => {
-                    self.out.refuse(Self::what(queue, format!("{key} = {value} of {name}")), "the value that Linux has")
+                    let what = Self::what(queue, format!("{key} = {value} of {name}"));
+                    self.out.refuse(what, "the value that Linux has");
+                    None
                 }
-            }
+            });
         }
         format!("{} limit {limit}{}", line.join(" "), if *name == "dualpi2" { "" } else { ecn })
     }

@@ -78,7 +78,9 @@ fn figures(folder: &Folder, scenario: &str, shown: &mut Vec<Value>) -> [f64; 4] 
             values = [values[0], values[1], drops / (drops + packets), marked / packets];
             shown.push(all);
         }
-        (0..4).for_each(|index| means[index] += values[index] / 2.0);
+        for (mean, value) in means.iter_mut().zip(values) {
+            *mean += value / 2.0;
+        }
     }
     means
 }
@@ -109,8 +111,10 @@ fn compare(name: &str, wanted: &[(&str, &str, f64)]) -> Outcome {
         let agree = if index < 2 { (b / a - 1.0).abs() < 0.1 } else { a.max(b) <= 1.5 * a.min(b) };
         assert!(agree, "{index}: simulated {simulated:?}, tc {real:?}");
     }
-    shown.iter().for_each(|shown| check(shown, &[("tbf", "rate", 25e6)]));
-    shown.iter().for_each(|shown| check(shown, wanted));
+    for shown in &shown {
+        check(shown, &[("tbf", "rate", 25e6)]);
+        check(shown, wanted);
+    }
     Ok(())
 }
 
