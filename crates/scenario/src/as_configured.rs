@@ -111,7 +111,7 @@ leaves = 2
 spines = 2
 hosts = 2
 rate = "10Gbps"
-host_rate = "10Gbps"
+access_rate = "10Gbps"
 delay = "1us"
 [[group]]
 name = "all"
@@ -167,9 +167,11 @@ transport = "#;
             let scheme = ["dctcp", "flashpass", "expresspass", "cubic"][scheme];
             let text = format!("{REST}\"{scheme}\"\n[switch.default]\n{switch}\n");
             let first = crate::read(&text, &Options::default());
-            prop_assert!(first.is_ok(), "{:?}\n{text}", first.err());
+            // `drop` beside a `mark` that drops is refused.
+            prop_assert!(first.is_ok() || text.contains("drop = {"), "{:?}", first.err());
+            let Ok(first) = first else { return Ok(()) };
             for os in Os::ALL.into_iter().filter(|os| os.is_read()) {
-                let Ok((set, notes)) = changes(&first.as_ref().unwrap().points[0].plan, 1, os) else { continue };
+                let Ok((set, notes)) = changes(&first.points[0].plan, 1, os) else { continue };
                 prop_assert!(set.is_empty() || !notes.is_empty(), "{set:?} without a note");
                 let again = crate::read(&text, &Options { set: set.clone(), ..Options::default() });
                 prop_assert!(again.is_ok(), "{:?}\n{set:?}\n{text}", again.err());

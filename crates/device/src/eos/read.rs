@@ -245,10 +245,13 @@ impl Reader {
         // The default map: traffic class 1 for best effort, 0 for CS1, otherwise the class selector.
         device.find_roles(|dscp| queue_of([1, 0, 2, 3, 4, 5, 6, 7][usize::from(dscp / 8 % 8)]));
         let drops = !self.keeps_not_ect;
-        let pool = device.pool.iter_mut().filter_map(|pool| pool.mark.as_mut());
-        let queues = device.ports.iter_mut().flat_map(|port| &mut port.queues);
-        let marks = queues.filter_map(|queue| settle(queue, self.cell).mark.as_mut()).chain(pool);
-        marks.for_each(|mark| mark.value.not_ect_dropped = drops);
+        device.pool.iter_mut().filter_map(|pool| pool.mark.as_mut()).for_each(|it| it.value.not_ect_dropped = drops);
+        for queue in device.ports.iter_mut().flat_map(|port| &mut port.queues) {
+            settle(queue, self.cell);
+            // Thresholds for drops replace those of ECN for packets that are not ECN-capable.
+            let drops = drops && queue.drop.is_none();
+            queue.mark.iter_mut().for_each(|it| it.value.not_ect_dropped = drops);
+        }
         self.rest.sort_by_key(|it| it.line);
         Imported { device, not_understood: self.rest }
     }
@@ -349,7 +352,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 /// Settles what depends on the role of a queue: drops above a step are the limit of a queue of credits.
-fn settle(queue: &mut Queue, cell: u64) -> &mut Queue {
+fn settle(queue: &mut Queue, cell: u64) {
     if matches!(queue.role, Role::Metered | Role::Returned) {
         queue.shaper.iter_mut().for_each(|shaper| shaper.value.packet = Some(Bytes::new(SMALLEST)));
         let step = queue.drop.take_if(|drop| drop.is_step()).map(|drop| Known::new(drop.max, drop.why));
@@ -358,7 +361,6 @@ fn settle(queue: &mut Queue, cell: u64) -> &mut Queue {
         queue.limit = depth.map(|it| Known::new(packets(it.value), it.why)).filter(|it| it.value > Bytes::ZERO);
         (queue.reserved, queue.alpha) = (None, None);
     }
-    queue
 }
 
 /// Numbers up to `most`: several words, lists with commas, ranges.
