@@ -4,8 +4,12 @@
 
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod cumulus;
 pub mod eos;
+mod leaves;
 pub mod model;
+mod ports;
+pub mod sonic;
 pub mod text;
 
 pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
@@ -16,15 +20,21 @@ pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
 pub enum Os {
     /// Arista EOS.
     Eos,
+    /// SONiC: config_db.json.
+    Sonic,
+    /// Cumulus Linux: YAML of NVUE.
+    Cumulus,
 }
 
-shallop_core::names! { Os { Eos = "eos" } }
+shallop_core::names! { Os { Eos = "eos", Sonic = "sonic", Cumulus = "cumulus" } }
 
 impl Os {
     /// The configuration of a device, with what the system cannot express as notes.
     pub fn write(self, device: &Device) -> Written {
         match self {
             Self::Eos => eos::write(device),
+            Self::Sonic => sonic::write(device),
+            Self::Cumulus => cumulus::write(device),
         }
     }
 
@@ -32,6 +42,8 @@ impl Os {
     pub fn interface(self, number: usize) -> String {
         match self {
             Self::Eos => format!("Ethernet{}", number + 1),
+            Self::Sonic => format!("Ethernet{}", number * 4),
+            Self::Cumulus => format!("swp{}", number + 1),
         }
     }
 }
