@@ -1,7 +1,8 @@
 //! Files of settings as a flat list of values, each with the path of its keys, and lists of known paths.
 
 use crate::text::{NotThis, NotUnderstood};
-use saphyr::{LoadableYamlNode, MarkedYaml, Parser, YamlData, YamlLoader};
+use saphyr::{MarkedYaml, YamlData, YamlLoader};
+use saphyr_parser::Parser;
 use std::{cell::Cell, fmt::Display};
 
 /// A value, or an empty map or list, whose value is then empty.
@@ -115,7 +116,9 @@ impl Leaf {
 
     /// The first rule with this path.
     pub fn find<'a, 'r>(&'a self, rules: &'r [Rule]) -> Result<Option<(&'r Rule, Stars<'a>)>, NotThis> {
-        let Some((rule, stars)) = rules.iter().find_map(|rule| Some((rule, self.stars(rule)?))) else { return Ok(None) };
+        let Some((rule, stars)) = rules.iter().find_map(|rule| Some((rule, self.stars(rule)?))) else {
+            return Ok(None);
+        };
         if rule.section == "error" {
             return Err(self.wrong(rule.kind));
         }
@@ -141,15 +144,19 @@ pub fn yaml(text: &str) -> Result<Vec<Leaf>, NotThis> {
 fn flatten(node: &MarkedYaml, path: &[String], leaves: &mut Vec<Leaf>) {
     match &node.data {
         YamlData::Mapping(map) if !map.is_empty() => map.iter().for_each(|(key, value)| {
-            let keys = key.data.as_str_or_representation().split('|').map(String::from);
+            let keys = word(key).split('|').map(String::from);
             flatten(value, &path.iter().cloned().chain(keys).collect::<Vec<_>>(), leaves);
         }),
         YamlData::Sequence(list) if !list.is_empty() => list.iter().for_each(|item| flatten(item, path, leaves)),
-        value => {
-            let value = value.as_str_or_representation().into();
+        _ => {
+            let value = word(node).into();
             leaves.push(Leaf { path: path.to_vec(), value, line: node.span.start.line(), taken: Cell::new(false) });
         }
     }
+}
+
+fn word<'a>(node: &'a MarkedYaml) -> &'a str {
+    if let YamlData::Representation(text, ..) = &node.data { text } else { "" }
 }
 
 /// Lines `KEY = VALUE`; dots divide a key.
@@ -169,7 +176,8 @@ pub fn rest(leaves: &[Leaf]) -> Vec<NotUnderstood> {
     let idle: Vec<&Leaf> = leaves.iter().filter(|leaf| !leaf.taken.get()).collect();
     let parent = |leaf: &Leaf| leaf.path.split_last().map_or(Vec::new(), |(_, parent)| parent.to_vec());
     let text = |leaves: &[&Leaf]| {
-        let values: Vec<_> = leaves.iter().map(|leaf| format!("{} {}", leaf.path.last().map_or("", |key| key), leaf.value)).collect();
+        let values: Vec<_> =
+            leaves.iter().map(|leaf| format!("{} {}", leaf.path.last().map_or("", |key| key), leaf.value)).collect();
         format!("{}: {}", parent(leaves[0]).join("|"), values.join(", "))
     };
     let reason = "no port uses it, or the model has no such setting";
@@ -196,15 +204,16 @@ pub fn numbers(text: &str, high: u8) -> Option<Vec<u8>> {
 pub fn names(text: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     for item in items(text) {
-        let Some((from, to)) = item.split_once('-') else {
-            found.push(item.to_string());
-            continue;
-        };
+        let (from, to) = item.split_once('-').unwrap_or((item, ""));
         let stem = from.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let first: usize = from[stem.len()..].parse().ok()?;
-        let last: usize = to.strip_prefix(stem).unwrap_or(to).parse().ok()?;
-        let few = last.checked_sub(first)? < 1024;
-        found.extend(few.then_some(first..=last)?.map(|number| format!("{stem}{number}")));
+        let ends = [&from[stem.len()..], to.strip_prefix(stem).unwrap_or(to)].map(|end| end.parse::<usize>());
+        match ends {
+            [Ok(first), Ok(last)] if first <= last && last - first < 1024 => {
+                found.extend((first..=last).map(|number| format!("{stem}{number}")));
+            }
+            [Ok(_), Ok(_)] => return None,
+            _ => found.push(item.to_string()),
+        }
     }
     Some(found)
 }

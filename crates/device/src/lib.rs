@@ -4,15 +4,17 @@
 
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
-pub mod cumulus;
 pub mod eos;
+mod fit;
 mod leaves;
 pub mod model;
-mod ports;
-pub mod sonic;
+mod read;
+mod system;
 pub mod text;
+mod write;
 
 pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
+pub use system::{read_cumulus, read_sonic};
 pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
 
 /// A switch operating system.
@@ -33,8 +35,8 @@ impl Os {
     pub fn write(self, device: &Device) -> Written {
         match self {
             Self::Eos => eos::write(device),
-            Self::Sonic => sonic::write(device),
-            Self::Cumulus => cumulus::write(device),
+            Self::Sonic => system::write_sonic(device),
+            Self::Cumulus => system::write_cumulus(device),
         }
     }
 
