@@ -5,16 +5,12 @@
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod eos;
-mod fit;
-mod leaves;
+pub mod linux;
 pub mod model;
-mod read;
-mod system;
 pub mod text;
-mod write;
+pub mod toml;
 
 pub use model::{Aqm, Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
-pub use system::{read_cumulus, read_sonic};
 pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
 
 /// A switch operating system.
@@ -35,8 +31,18 @@ impl Os {
     pub fn write(self, device: &Device) -> Written {
         match self {
             Self::Eos => eos::write(device),
-            Self::Sonic => system::write_sonic(device),
-            Self::Cumulus => system::write_cumulus(device),
+            Self::Sonic | Self::Cumulus => linux::write(self, device),
+        }
+    }
+
+    /// Reads a configuration. `known` has the name of the device, its chip and the memory of the chip, as far as known.
+    ///
+    /// # Errors
+    /// If the text is no configuration of the system.
+    pub fn read(self, text: &str, known: &Device) -> Result<Imported, NotThis> {
+        match self {
+            Self::Eos => eos::read(text, known),
+            Self::Sonic | Self::Cumulus => linux::read(self, text, known),
         }
     }
 

@@ -200,6 +200,21 @@ impl Device {
         self.dscp.iter().find(|entry| entry.0 == dscp).map(|entry| entry.1)
     }
 
+    /// The origins of all values, in the order of the model.
+    pub fn origins(&self) -> Vec<&str> {
+        fn of<T>(value: Option<&Known<T>>) -> Option<&str> {
+            value.map(|it| it.why.as_str())
+        }
+        let pool = self.pool.iter().flat_map(|it| [of(Some(&it.size)), of(it.mark.as_ref())]);
+        let queues = self.ports.iter().flat_map(|port| &port.queues).flat_map(|it| {
+            let buckets = [of(Some(&it.schedule)), of(it.shaper.as_ref()), of(it.policer.as_ref())];
+            let memory = [of(it.limit.as_ref()), of(it.alpha.as_ref()), of(it.reserved.as_ref())];
+            [buckets, memory, [of(it.mark.as_ref()), of(it.drop.as_ref()), of(it.aqm.as_ref())]].concat()
+        });
+        let dscp = self.dscp.iter().map(|it| of(Some(it)));
+        pool.chain(queues).chain(dscp).flatten().collect()
+    }
+
     /// Finds out what the queues of a device that was read are for. `default` is the queue of each DSCP that no line
     /// maps. Data is what best effort joins, or AF11 if it has a queue of its own beside a metered queue.
     pub fn find_roles(&mut self, default: impl Fn(u8) -> u8) {

@@ -9,6 +9,7 @@ mod buffers;
 mod check;
 mod claims;
 mod commands;
+pub mod configure;
 mod connectivity;
 mod defaults;
 mod expand;

@@ -1,5 +1,6 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
+pub use crate::configure::Config;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
@@ -61,6 +62,8 @@ pub enum Command {
     Schema(Schema),
     /// List the switch chips that scenarios may name
     Chips(Chips),
+    /// Write the configuration with which real switches behave as those of a scenario
+    Config(Config),
     /// Build, list or test Linux kernels for hosts with stack = "kernel"
     Kernel(Kernel),
     /// Load congestion controllers into the kernel of this machine, watch and unload them

@@ -7,6 +7,7 @@ mod agree;
 mod args;
 mod bench;
 mod compare;
+mod configure;
 mod controller_args;
 mod doctor;
 #[cfg(target_os = "linux")]
@@ -158,6 +159,7 @@ fn run_command(arguments: &Arguments) -> Result<ExitCode> {
         Command::Completions(args) => done(show::completions(args)),
         Command::Man(args) => done(show::man(args)),
         Command::Chips(args) => done(show::chips(args)),
+        Command::Config(args) => done(configure::config(args)),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Host(args) => host::host(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]
