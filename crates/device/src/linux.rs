@@ -1,4 +1,4 @@
-//! SONiC (config_db.json) and Cumulus Linux: YAML of NVUE (5.x), written and read, and the lines of
+//! `SONiC` (`config_db.json`) and Cumulus Linux: YAML of NVUE (5.x), written and read, and the lines of
 //! `qos_features.conf` (5.x) and `traffic.conf` (4.3), read. Texts are templates; `linux/*.csv` lists the path of each
 //! setting that is read:
 //!

@@ -71,7 +71,7 @@ impl Leaf {
         last.trim_matches(['[', ']', ' ']).parse().unwrap_or_default()
     }
 
-    /// The name in a value, also in the form `[TABLE|name]` of SONiC's releases before 2021.
+    /// The name in a value, also in the form `[TABLE|name]` of `SONiC`'s releases before 2021.
     pub fn name(&self) -> &str {
         self.value.rsplit('|').next().unwrap_or_default().trim_end_matches(']')
     }
@@ -84,7 +84,7 @@ impl Leaf {
         };
         let is_path = |rule: &&Rule| {
             let same =
-                |(word, key): (&&str, &String)| key.starts_with(split(word).0) && (split(word).1 != "" || word == key);
+                |(word, key): (&&str, &String)| key.starts_with(split(word).0) && (!split(word).1.is_empty() || word == key);
             rule.path.len() == self.path.len() && rule.path.iter().zip(&self.path).all(same)
         };
         let Some(rule) = rules.iter().find(is_path) else { return Ok(None) };
@@ -96,8 +96,8 @@ impl Leaf {
         }
         let mut stars = Stars::default();
         for (word, key) in rule.path.iter().zip(&self.path) {
-            let (start, wildcard) = split(word);
-            let star = &key[start.len()..];
+            let (before, wildcard) = split(word);
+            let star = &key[before.len()..];
             match wildcard.get(..1) {
                 Some("*") => stars.profile = Some(star),
                 Some("#") => {
@@ -106,7 +106,7 @@ impl Leaf {
                     stars.numbers = Some(found.ok_or_else(|| wrong(star, "numbers", [None, Some(to.into())]))?);
                 }
                 Some(_) => {
-                    stars.interfaces = names(star).ok_or_else(|| wrong(star, "names such as swp1-4", [None; 2]))?
+                    stars.interfaces = names(star).ok_or_else(|| wrong(star, "names such as swp1-4", [None; 2]))?;
                 }
                 None => {}
             }

@@ -33,7 +33,7 @@ struct Settings<'a> {
 ///
 /// # Errors
 /// Text of no form of the system, and what a switch rejects: values of a wrong kind or out of range, references to
-/// profiles that do not exist, thresholds in the wrong order, fields that SONiC's orchestration agent does not know.
+/// profiles that do not exist, thresholds in the wrong order, fields that `SONiC`'s orchestration agent does not know.
 pub fn read(os: Os, text: &str, known: &Device) -> Result<Imported, NotThis> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
     let is_conf = os == Os::Cumulus && first.find('=').is_some_and(|at| !first[..at].contains([':', '{']));
@@ -58,7 +58,8 @@ pub fn read(os: Os, text: &str, known: &Device) -> Result<Imported, NotThis> {
     let curve = default.cells.get(&("congestion-control", GLOBAL, 0)).cloned().unwrap_or_default();
     default.cells.retain(|(section, ..), _| !settings.cells.keys().any(|key| (key.0, key.1) == (section, GLOBAL)));
     for (_, fields) in settings.cells.iter_mut().filter(|(key, _)| key.0 == "congestion-control") {
-        curve.iter().for_each(|(field, leaf)| _ = fields.entry(field).or_insert(leaf));
+        let own = std::mem::replace(fields, curve.clone());
+        fields.extend(own);
     }
     settings.cells.append(&mut default.cells);
     let mut device = Device { ports: settings.ports()?, dscp: settings.dscp()?, ..known.clone() };
@@ -155,7 +156,7 @@ impl<'a> Settings<'a> {
         let sections = sections.filter(|it| !["class", "dscp", "pool"].contains(it)).collect();
         let named: BTreeSet<&String> = self.rates.keys().chain(self.bound.keys().map(|key| &key.0)).collect();
         let mut named: Vec<String> = named.into_iter().filter(|name| !name.is_empty()).cloned().collect();
-        named.sort_by_key(|name| name.len());
+        named.sort_by_key(String::len);
         if named.is_empty() && !self.cells.is_empty() {
             named.push(String::new());
         }
@@ -211,7 +212,7 @@ impl<'a> Settings<'a> {
     fn pool(&self) -> Option<Pool> {
         let mut shared = Vec::new();
         for (_, fields) in self.cells.iter().filter(|(key, _)| key.0 == "pool") {
-            fields.values().for_each(|leaf| _ = leaf.take());
+            take_all(fields);
             let has = |field, value| fields.get(field).is_some_and(|leaf| leaf.value == value);
             if let Some(size) = fields.get("size").filter(|_| has("type", "ingress") || !has("mode", "static")) {
                 size.set_aside("the model has one pool, of the egress side");
@@ -224,8 +225,14 @@ impl<'a> Settings<'a> {
     }
 }
 
+fn take_all(fields: &Fields) {
+    for leaf in fields.values() {
+        leaf.take();
+    }
+}
+
 fn queue(number: u8, fields: &Fields) -> Result<Queue, NotThis> {
-    fields.values().for_each(|leaf| _ = leaf.take());
+    take_all(fields);
     let get = |field| fields.get(field).copied();
     let weight: u32 = get("weight").map_or(1, Leaf::number);
     let strict = get("mode").is_some_and(|mode| mode.value.eq_ignore_ascii_case("strict")) || weight == 0;

@@ -6,6 +6,7 @@ use crate::model::{Device, Known, Port, Queue};
 use crate::text::Written;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
+use shallop_core::Bytes;
 use std::collections::BTreeMap;
 
 /// Rates of links in Mbit/s that NVUE has names for.
@@ -192,7 +193,7 @@ fn memory(sonic: bool, queue: &Queue, device: &Device, name: &str, out: &mut Wri
     let reserved = queue.reserved.as_ref().map_or(0, |it| it.get());
     let cell = device.pool.as_ref().map_or(1, |pool| pool.cell.get().max(1));
     if let Some(limit) = &queue.limit {
-        let bytes = match queue.packet().filter(|size| cell > 1 && size.get() > 20).map(|size| size.get()) {
+        let bytes = match queue.packet().filter(|size| cell > 1 && size.get() > 20).map(Bytes::get) {
             Some(size) => (limit.get() / size).max(1).saturating_mul((size - 20).next_multiple_of(cell)),
             None => limit.get().div_ceil(cell).saturating_mul(cell),
         };
