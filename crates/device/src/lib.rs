@@ -46,6 +46,13 @@ impl Os {
         }
     }
 
+    /// Whether [`Self::read`] reads configurations of the system.
+    pub fn is_read(self) -> bool {
+        match self {
+            Self::Eos => true,
+        }
+    }
+
     /// The name of a port by its number, from 0.
     pub fn interface(self, number: usize) -> String {
         match self {

@@ -43,7 +43,8 @@ pub fn settings(device: &Device, port: &Port) -> Vec<Setting> {
             add(key, text, &rule.why);
         }
         for (key, bucket) in [("shaper", &data.shaper), ("policer", &data.policer)] {
-            bucket.iter().for_each(|it| add(key, self::bucket(it), &it.why));
+            let assumed = |it: &Bucket| if it.burst.is_none() { "; the burst is assumed" } else { "" };
+            bucket.iter().for_each(|it| add(key, self::bucket(it), &format!("{}{}", it.why, assumed(it))));
         }
         if let Some((data, other)) = legacy.and_then(|legacy| Some((data.weight()?, legacy.weight()?))) {
             let why = legacy.map_or("", |legacy| &legacy.schedule.why);

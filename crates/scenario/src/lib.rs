@@ -4,6 +4,7 @@
 
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod as_configured;
 mod bounds;
 mod buffers;
 mod check;

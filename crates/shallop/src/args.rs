@@ -1,6 +1,6 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
-pub use crate::configure::Config;
+pub use crate::configure::{Config, Import};
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
@@ -12,6 +12,7 @@ use crate::{
 use crate::{controller_args::Host, examples};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use shallop_device::Os;
 use shallop_results::Shard;
 use shallop_scenario::{Options, Programs, template};
 use shallop_workbench::arguments;
@@ -64,6 +65,8 @@ pub enum Command {
     Chips(Chips),
     /// Write the configuration with which real switches behave as those of a scenario
     Config(Config),
+    /// Make a section of a scenario from the configuration of a switch
+    Import(Import),
     /// Build, list or test Linux kernels for hosts with stack = "kernel"
     Kernel(Kernel),
     /// Load congestion controllers into the kernel of this machine, watch and unload them
@@ -177,6 +180,9 @@ pub struct Run {
     /// Run every scheme with N seeds, counting up from the scenario's first seed
     #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
     pub seeds: Option<u32>,
+    /// Simulate the switches as this operating system rounds their settings
+    #[arg(long, value_name = "OS", value_parser = crate::configure::os(true))]
+    pub as_configured: Option<Os>,
     /// Reuse the finished runs that an earlier command left in DIR
     #[arg(long, requires = "out")]
     pub resume: bool,

@@ -1,14 +1,15 @@
-//! `config`: configurations of real switches from a scenario.
+//! `config`, `import` and `run --as-configured`: configurations of real switches.
 
 use crate::{args::ScenarioOptions, input::Input, print};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use shallop_device::{Os, Written, eos};
-use shallop_plan::ResolvedNetwork;
+use shallop_device::{Os, Written, eos, toml};
+use shallop_plan::{ResolvedNetwork, Study, chips};
 use shallop_scenario::configure::{Configured, devices};
+use shallop_scenario::{Problem, as_configured};
 use shallop_workbench::choice::choose;
-use shallop_workbench::diagnostic::{Result, plain, with_help};
-use shallop_workbench::write_file;
+use shallop_workbench::diagnostic::{Result, in_text, name, plain, with_help};
+use shallop_workbench::{read_text, write_file};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -20,7 +21,7 @@ pub struct Config {
     #[arg(long, value_name = "NAME")]
     pub schemes: Vec<String>,
     /// The operating system of the switches
-    #[arg(long, value_name = "OS", value_parser = os(&Os::ALL))]
+    #[arg(long, value_name = "OS", value_parser = os(false))]
     pub os: Os,
     /// Configure only this switch, or those with the settings [switch.NAME]; default: one of each kind
     #[arg(long, value_name = "NAME")]
@@ -33,10 +34,77 @@ pub struct Config {
     pub structured: bool,
 }
 
-/// Accepts the names of these systems.
-pub fn os(known: &'static [Os]) -> impl TypedValueParser<Value = Os> {
-    let names: Vec<&str> = known.iter().map(|os| os.name()).collect();
+#[derive(Debug, Args)]
+pub struct Import {
+    /// The operating system of the switch
+    #[arg(value_name = "OS", value_parser = os(true))]
+    pub os: Os,
+    /// The running configuration of the switch
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The NAME of [switch.NAME]; default: that in the file
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub name: String,
+    /// The chip of the switch, one of `shallop chips`, for the size of its memory
+    #[arg(long, value_name = "CHIP")]
+    pub chip: Option<String>,
+    /// A CSV file with the links of the network, from LLDP or an inventory; docs/topologies.md has the columns
+    #[arg(long, value_name = "FILE")]
+    pub links: Option<PathBuf>,
+}
+
+/// Accepts the names of systems, or only those whose configurations are read.
+pub fn os(is_read: bool) -> impl TypedValueParser<Value = Os> {
+    let known = Os::ALL.into_iter().filter(move |os| !is_read || os.is_read());
+    let names: Vec<&str> = known.map(Os::name).collect();
     PossibleValuesParser::new(names).map(|name| *Os::ALL.iter().find(|os| os.name() == name).unwrap_or(&Os::Eos))
+}
+
+/// The keys to set so that a study's switches are as the system rounds them.
+pub fn as_configured(study: &Study, os: Os) -> Result<Vec<(String, String)>> {
+    let [point] = &study.points[..] else { return Err(plain(&"--as-configured: the scenario has several points")) };
+    let seed = study.seeds.first().copied().unwrap_or_default();
+    let (set, notes) =
+        as_configured::changes(&point.plan, seed, os).map_err(|why| plain(&format!("--as-configured: {why}")))?;
+    print::notes(&notes);
+    print::notes(&set.iter().map(|(key, value)| format!("as configured: {key} = {value}")).collect::<Vec<_>>());
+    Ok(set)
+}
+
+pub fn import(args: &Import) -> Result<()> {
+    if let Some(unknown) = args.chip.as_deref().filter(|&id| chips::find(id).is_none()) {
+        let names: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
+        return Err(with_help(&format!("there is no chip \"{unknown}\""), &names.join(", ")));
+    }
+    let text = read_text(&args.file).map_err(|why| plain(&why))?;
+    let known = as_configured::known(&args.name, args.chip.as_deref());
+    let imported = args.os.read(&text, &known).map_err(|why| {
+        let start = text.split_inclusive('\n').take(why.line - 1).map(str::len).sum();
+        let length = text[start..].lines().next().map_or(0, str::len);
+        in_text(
+            &name(&args.file),
+            &text,
+            Problem {
+                reason: why.reason,
+                span: Some(start..start + length),
+                label: "here".into(),
+                ..Problem::default()
+            },
+        )
+    })?;
+    let section = toml::section(&imported);
+    print::line(section.trim_end())?;
+    if let Some(links) = &args.links {
+        let switch = section.lines().next().unwrap_or_default().trim_matches(['[', ']']).trim_start_matches("switch.");
+        print::line(&format!("\n[topology]\nkind = \"file\"\nfile = {:?}\nswitch = {switch:?}", name(links)))?;
+    }
+    match imported.not_understood.len() {
+        0 => Ok(()),
+        count => {
+            print::notes(&[format!("{count} lines were not understood: comments list them")]);
+            Ok(())
+        }
+    }
 }
 
 pub fn config(args: &Config) -> Result<()> {
@@ -63,6 +131,7 @@ pub fn config(args: &Config) -> Result<()> {
                 let switch = one.device.name.clone();
                 one.device.name = format!("switch {switch}, scheme {name}");
                 let written = if args.structured { eos::structured(&one.device) } else { args.os.write(&one.device) };
+                text.push_str(if args.structured && !text.is_empty() { "---\n" } else { "" });
                 text.push_str(&written.text);
                 notes.extend(notes_on(&switch, name, &one, &written));
             }

@@ -160,6 +160,7 @@ fn run_command(arguments: &Arguments) -> Result<ExitCode> {
         Command::Man(args) => done(show::man(args)),
         Command::Chips(args) => done(show::chips(args)),
         Command::Config(args) => done(configure::config(args)),
+        Command::Import(args) => done(configure::import(args)),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Host(args) => host::host(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]
