@@ -5,6 +5,7 @@
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod eos;
+pub mod linux;
 pub mod model;
 pub mod text;
 pub mod toml;
@@ -17,15 +18,20 @@ pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
 pub enum Os {
     /// Arista EOS.
     Eos,
+    /// SONiC: config_db.json.
+    Sonic,
+    /// Cumulus Linux: YAML of NVUE.
+    Cumulus,
 }
 
-shallop_core::names! { Os { Eos = "eos" } }
+shallop_core::names! { Os { Eos = "eos", Sonic = "sonic", Cumulus = "cumulus" } }
 
 impl Os {
     /// The configuration of a device, with what the system cannot express as notes.
     pub fn write(self, device: &Device) -> Written {
         match self {
             Self::Eos => eos::write(device),
+            Self::Sonic | Self::Cumulus => linux::write(self, device),
         }
     }
 
@@ -36,6 +42,7 @@ impl Os {
     pub fn read(self, text: &str, known: &Device) -> Result<Imported, NotThis> {
         match self {
             Self::Eos => eos::read(text, known),
+            Self::Sonic | Self::Cumulus => linux::read(self, text, known),
         }
     }
 
@@ -50,6 +57,8 @@ impl Os {
     pub fn interface(self, number: usize) -> String {
         match self {
             Self::Eos => format!("Ethernet{}", number + 1),
+            Self::Sonic => format!("Ethernet{}", number * 4),
+            Self::Cumulus => format!("swp{}", number + 1),
         }
     }
 }
