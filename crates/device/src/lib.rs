@@ -7,6 +7,7 @@
 pub mod eos;
 pub mod linux;
 pub mod model;
+pub mod tc;
 pub mod text;
 pub mod toml;
 
@@ -18,13 +19,15 @@ pub use text::{Imported, NotThis, NotUnderstood, Note, Written};
 pub enum Os {
     /// Arista EOS.
     Eos,
-    /// SONiC: config_db.json.
+    /// `SONiC`: `config_db.json`.
     Sonic,
     /// Cumulus Linux: YAML of NVUE.
     Cumulus,
+    /// Linux with `tc`.
+    Tc,
 }
 
-shallop_core::names! { Os { Eos = "eos", Sonic = "sonic", Cumulus = "cumulus" } }
+shallop_core::names! { Os { Eos = "eos", Sonic = "sonic", Cumulus = "cumulus", Tc = "tc" } }
 
 impl Os {
     /// The configuration of a device, with what the system cannot express as notes.
@@ -32,6 +35,7 @@ impl Os {
         match self {
             Self::Eos => eos::write(device),
             Self::Sonic | Self::Cumulus => linux::write(self, device),
+            Self::Tc => tc::write(device),
         }
     }
 
@@ -43,14 +47,13 @@ impl Os {
         match self {
             Self::Eos => eos::read(text, known),
             Self::Sonic | Self::Cumulus => linux::read(self, text, known),
+            Self::Tc => Err(NotThis { line: 1, reason: "scripts of tc are written and not read".to_owned() }),
         }
     }
 
     /// Whether [`Self::read`] reads configurations of the system.
     pub fn is_read(self) -> bool {
-        match self {
-            Self::Eos => true,
-        }
+        self != Self::Tc
     }
 
     /// The name of a port by its number, from 0.
@@ -59,6 +62,7 @@ impl Os {
             Self::Eos => format!("Ethernet{}", number + 1),
             Self::Sonic => format!("Ethernet{}", number * 4),
             Self::Cumulus => format!("swp{}", number + 1),
+            Self::Tc => format!("eth{number}"),
         }
     }
 }

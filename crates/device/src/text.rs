@@ -2,7 +2,7 @@
 //! or not understood.
 
 use crate::model::Device;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// A configuration as text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +62,7 @@ pub struct NotThis {
 impl Written {
     /// Adds a line.
     pub fn line(&mut self, line: impl fmt::Display) {
-        self.text.push_str(&format!("{line}\n"));
+        let _ = writeln!(self.text, "{line}");
     }
 
     /// Notes a setting that the system does not have.

@@ -1,5 +1,5 @@
-//! `run --as-configured OS`: the changes of a scenario's switches that rounding to a switch operating system makes. Each
-//! switch is written as a configuration, read again, and compared.
+//! `run --as-configured OS`: the changes of a scenario's switches that rounding to a switch operating system makes.
+//! Each switch is written as a configuration, read again, and compared.
 
 use crate::configure::{Configured, devices};
 use shallop_core::BufferSize;
@@ -20,11 +20,14 @@ pub fn known(name: &str, chip: Option<&str>) -> Device {
     Device { name: name.to_owned(), chip: chip.map(str::to_owned), pool, ..Device::default() }
 }
 
+/// Keys with their values.
+type Changes = Vec<(String, String)>;
+
 /// The keys to set, with their values, so that a plan's switches are as the system has them, and notes.
 ///
 /// # Errors
 /// If the system has a setting that no key describes, or rounds ports of one section differently.
-pub fn changes(plan: &Plan, seed: u64, os: Os) -> Result<(Vec<(String, String)>, Vec<String>), String> {
+pub fn changes(plan: &Plan, seed: u64, os: Os) -> Result<(Changes, Vec<String>), String> {
     let (mut changes, mut notes) = (BTreeMap::new(), Vec::new());
     let network = ResolvedNetwork::new(plan, seed).map_err(|why| why.to_string())?;
     for (number, scheme) in plan.schemes.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Reads `show running-config`. Keywords tell blocks apart, not indentation, which people lose when they paste. An unknown
-//! line without indentation ends a block.
+//! Reads `show running-config`. Keywords tell blocks apart, not indentation, which people lose when they paste. An
+//! unknown line without indentation ends a block.
 
 use super::{ALPHAS, CELL};
 use crate::model::{Bucket, Device, Interface, Known, Port, Queue, Ramp, Role, Schedule};
@@ -107,11 +107,13 @@ impl Reader {
         let why = format!("line {line}: {}", words.join(" "));
         match *words {
             ["hostname", name] => self.name = Some(name.to_owned()),
-            ["qos", "profile", name] => return self.begin(Kind::Profile, line, name),
+            ["qos", "profile", name] => return Ok(self.begin(Kind::Profile, line, name)),
             ["interface", ref name @ ..] if !name.is_empty() => {
-                return self.begin(Kind::Interface, line, &name.join(" "));
+                return Ok(self.begin(Kind::Interface, line, &name.join(" ")));
             }
-            ["platform", "trident", "mmu", "queue", "profile", name] => return self.begin(Kind::Memory, line, name),
+            ["platform", "trident", "mmu", "queue", "profile", name] => {
+                return Ok(self.begin(Kind::Memory, line, name));
+            }
             ["platform", "trident", "mmu", "queue", "profile", name, "apply"] => self.applied = Some(name.to_owned()),
             ["qos", "random-detect", "ecn", "allow", "non-ect", ..] => self.keeps_not_ect = true,
             ["qos", "random-detect", "ecn", "global-buffer", ref rest @ ..] => {
@@ -135,11 +137,11 @@ impl Reader {
         Ok(true)
     }
 
-    fn begin(&mut self, kind: Kind, line: usize, name: &str) -> Result<bool, String> {
+    fn begin(&mut self, kind: Kind, line: usize, name: &str) -> bool {
         let (name, queues, profile, rate, far) = (name.to_owned(), Queues::new(), None, None, String::new());
         self.blocks.push(Block { kind, line, name, queues, profile, rate, far });
         (self.is_inside, self.queue) = (true, None);
-        Ok(true)
+        true
     }
 
     /// A line of a profile, an interface or an mmu queue profile.
@@ -190,7 +192,9 @@ impl Reader {
             }
             let mut queues = at.map_or_else(Queues::new, |at| profiles[at].queues.clone());
             queues.extend(own);
-            at.into_iter().for_each(|at| is_used[at] = true);
+            if let Some(at) = at {
+                is_used[at] = true;
+            }
             let label = at.map_or(&name, |at| &profiles[at].name).clone();
             add(
                 &mut ports,
@@ -221,13 +225,15 @@ impl Reader {
         }
         for queue in queues.values_mut().filter(|_| known.pool.is_none()) {
             // Memory of its own, and as little of the rest as there can be, is the buffer of a port.
-            if queue.alpha.take_if(|alpha| alpha.value.log2() <= -7.0).is_some() {
+            if queue.alpha.take_if(|alpha| alpha.value <= 1.0 / 128.0).is_some() {
                 queue.limit = queue.reserved.take();
             }
             rest.extend(memory_lines(queue.clone()).into_iter().map(|why| (why, NO_CHIP)));
             (queue.reserved, queue.alpha) = (None, None);
         }
-        rest.iter().for_each(|(why, reason)| self.refuse_origin(why, reason));
+        for (why, reason) in rest {
+            self.refuse_origin(&why, reason);
+        }
         queues
     }
 
@@ -324,7 +330,7 @@ fn ramp(mut words: &[&str], cell: u64) -> Result<Ramp, String> {
 
 /// Adds a port to the ports with equal settings, or as a new kind.
 fn add(ports: &mut Vec<Port>, mut port: Port) {
-    port.label = port.label.trim_start_matches("shallop-").to_owned();
+    port.label = port.label.replace("shallop-", "");
     match ports.iter_mut().find(|kind| kind.rate == port.rate && kind.queues == port.queues) {
         Some(kind) => kind.interfaces.append(&mut port.interfaces),
         None => ports.push(port),
