@@ -68,7 +68,9 @@ fn values(device: &Device, out: &mut Written) -> Value {
     let ports: Vec<Value> = device.ports.iter().map(|it| port(it, out)).collect();
     let queues = || device.ports.iter().flat_map(|port| &port.queues);
     let pool = device.pool.as_ref().and_then(|pool| pool.mark.as_ref());
-    let own = queues().filter(|queue| queue.packet().is_none()).filter_map(|queue| queue.mark.as_ref());
+    let own = queues()
+        .filter(|queue| queue.packet().is_none() && queue.drop.is_none())
+        .filter_map(|queue| queue.mark.as_ref());
     let marks: Vec<bool> = own.chain(pool).map(|mark| mark.not_ect_dropped).collect();
     if marks.contains(&true) && marks.contains(&false) {
         out.refuse("packets that are not ECN-capable dropped above some ECN thresholds only", "all queues drop them");

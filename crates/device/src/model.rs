@@ -3,8 +3,8 @@
 use shallop_core::{BitsPerSec, Bytes};
 use std::ops::Deref;
 
-/// A value and its origin: the derivation of a value to write, or the line from which a value was read. Values are equal
-/// whatever their origin.
+/// A value and its origin: the derivation of a value to write, or the line from which a value was read. Values are
+/// equal whatever their origin.
 #[derive(Clone, Debug, Default)]
 pub struct Known<T> {
     pub value: T,

@@ -2,7 +2,7 @@
 //! or not understood.
 
 use crate::model::Device;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// A configuration as text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +18,8 @@ pub enum Note {
     Rounded { what: String, asked: f64, expressed: f64, unit: &'static str },
     /// The system has no such setting. `nearest` is what the configuration has instead.
     Refused { what: String, nearest: String },
+    /// The derivation of a value, where the text has no comments.
+    Derived { what: String, why: String },
 }
 
 impl fmt::Display for Note {
@@ -28,6 +30,7 @@ impl fmt::Display for Note {
                 write!(f, "{what}: {expressed}{unit} in place of {asked}{unit} ({error:+.3e} %)")
             }
             Self::Refused { what, nearest } => write!(f, "{what}: no such setting; {nearest}"),
+            Self::Derived { what, why } => write!(f, "{what}: {why}"),
         }
     }
 }
@@ -59,12 +62,19 @@ pub struct NotThis {
 impl Written {
     /// Adds a line.
     pub fn line(&mut self, line: impl fmt::Display) {
-        self.text.push_str(&format!("{line}\n"));
+        let _ = writeln!(self.text, "{line}");
     }
 
     /// Notes a setting that the system does not have.
     pub fn refuse(&mut self, what: impl Into<String>, nearest: impl Into<String>) {
         self.note(Note::Refused { what: what.into(), nearest: nearest.into() });
+    }
+
+    /// Notes a derivation, unless it is empty.
+    pub fn derived(&mut self, what: impl Into<String>, why: &str) {
+        if !why.is_empty() {
+            self.note(Note::Derived { what: what.into(), why: why.into() });
+        }
     }
 
     /// Notes that `asked` is written as `expressed`, if they differ, and returns the latter.

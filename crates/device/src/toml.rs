@@ -33,8 +33,12 @@ pub fn settings(device: &Device, port: &Port) -> Vec<Setting> {
     if let Some(data) = of(Role::Data) {
         let limit = if device.pool.is_some() { "shared.static" } else { "buffer" };
         let shared = [("shared.private", &data.reserved), (limit, &data.limit)];
-        shared.into_iter().for_each(|(key, it)| it.iter().for_each(|it| add(key, quoted(it.value), &it.why)));
-        data.alpha.iter().for_each(|it| add("shared.alpha", it.value.to_string(), &it.why));
+        for (key, it) in shared.into_iter().filter_map(|(key, it)| Some((key, it.as_ref()?))) {
+            add(key, quoted(it.value), &it.why);
+        }
+        if let Some(it) = &data.alpha {
+            add("shared.alpha", it.value.to_string(), &it.why);
+        }
         for (key, rule) in [("mark", &data.mark), ("drop", &data.drop)] {
             let Some(rule) = rule else { continue };
             // Packets without credits are dropped above a few packets, beside credits.
@@ -43,8 +47,9 @@ pub fn settings(device: &Device, port: &Port) -> Vec<Setting> {
             add(key, text, &rule.why);
         }
         for (key, bucket) in [("shaper", &data.shaper), ("policer", &data.policer)] {
-            let assumed = |it: &Bucket| if it.burst.is_none() { "; the burst is assumed" } else { "" };
-            bucket.iter().for_each(|it| add(key, self::bucket(it), &format!("{}{}", it.why, assumed(it))));
+            let Some(it) = bucket else { continue };
+            let assumed = if it.burst.is_none() { "; the burst is assumed" } else { "" };
+            add(key, self::bucket(it), &format!("{}{assumed}", it.why));
         }
         if let Some((data, other)) = legacy.and_then(|legacy| Some((data.weight()?, legacy.weight()?))) {
             let why = legacy.map_or("", |legacy| &legacy.schedule.why);
@@ -52,8 +57,12 @@ pub fn settings(device: &Device, port: &Port) -> Vec<Setting> {
             add("legacy_weight", other.to_string(), why);
         }
     }
-    legacy.and_then(|it| it.alpha.as_ref()).iter().for_each(|it| add("shared.legacy_alpha", it.to_string(), &it.why));
-    metered.into_iter().for_each(|queue| credits(queue, &mut add));
+    if let Some(it) = legacy.and_then(|it| it.alpha.as_ref()) {
+        add("shared.legacy_alpha", it.to_string(), &it.why);
+    }
+    if let Some(queue) = metered {
+        credits(queue, &mut add);
+    }
     found
 }
 
@@ -73,20 +82,18 @@ fn credits(queue: &Queue, add: &mut impl FnMut(&'static str, String, &str)) {
 }
 
 fn quoted(value: impl std::fmt::Display) -> String {
-    format!("\"{}\"", value.to_string().replace('\\', "").replace('"', ""))
+    format!("\"{}\"", value.to_string().replace(['\\', '"'], ""))
 }
 
 fn ramp(ramp: &Ramp) -> String {
-    let mut text = if ramp.is_step() {
+    let text = if ramp.is_step() {
         format!("{{ above = {}", quoted(ramp.max))
     } else {
         let Ramp { min, max, probability, .. } = ramp;
         format!("{{ min = {}, max = {}, probability = {probability}", quoted(min), quoted(max))
     };
-    if ramp.weight > 0 {
-        text.push_str(&format!(", weight = {}", ramp.weight));
-    }
-    text + if ramp.not_ect_dropped { ", not_ect = \"drop\" }" } else { " }" }
+    let weight = if ramp.weight > 0 { format!(", weight = {}", ramp.weight) } else { String::new() };
+    text + &weight + if ramp.not_ect_dropped { ", not_ect = \"drop\" }" } else { " }" }
 }
 
 fn bucket(bucket: &Known<Bucket>) -> String {
@@ -115,7 +122,7 @@ pub fn section(imported: &Imported) -> String {
         }
     }
     for origin in device.origins().into_iter().filter(|it| it.starts_with("line ")) {
-        if !shown.iter().any(|it| it == origin) {
+        if !shown.iter().any(|it| it.starts_with(origin)) {
             comments.push(format!("no key: {origin}"));
             shown.push(origin.to_owned());
         }

@@ -1,5 +1,7 @@
 //! Configurations of EOS: samples with what is read from them, damaged samples, and what is written and read again.
 
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read samples, and fail where they cannot")]
+
 use proptest::prelude::*;
 use shallop_core::{BitsPerSec, Bytes};
 use shallop_device::{Bucket, Device, Imported, Known, Note, Os, Pool, Port, Queue, Ramp, Role, Schedule, toml};
@@ -31,9 +33,11 @@ fn samples_give_sections_that_name_the_line_of_each_value() {
     insta::assert_snapshot!(samples().iter().map(read).collect::<Vec<_>>().join("\n"));
 }
 
-/// Every line is a comment, opens a block, has a value, or is listed. In a damaged text a later line may replace a value.
+/// Every line is a comment, opens a block, has a value, or is listed. In a damaged text a later line may replace a
+/// value.
 fn is_complete(text: &str, imported: &Imported, is_whole: bool) {
-    const STRUCTURE: &str = "hostname|qos profile|interface|tx-queue|uc-tx-queue|service-profile|qos trust|speed|exit|end|\
+    const STRUCTURE: &str = "hostname|qos profile|interface|tx-queue|uc-tx-queue|service-profile|qos trust|speed|exit|\
+        end|\
         description|platform trident mmu queue profile|qos random-detect ecn allow non-ect|qos map traffic-class";
     const VALUES: &str = "priority|no priority|bandwidth|shape rate|random-detect|egress unicast|qos";
     let origins = imported.device.origins();
@@ -87,7 +91,7 @@ fn device() -> impl Strategy<Value = Device> {
         let ramp = |it: Option<Ramp>| it.map(|it| Known::new(it, "as given"));
         let mut data = Queue::new(1, Role::Data, Known::new(Schedule::Weight(1), "as given"));
         data.drop = ramp(drop.map(|it| Ramp { not_ect_dropped: false, ..it }));
-        data.mark = ramp(mark);
+        data.mark = ramp(mark.map(|it| Ramp { not_ect_dropped: it.not_ect_dropped && drop.is_none(), ..it }));
         data.limit = (!pooled || fixed).then(|| known(Bytes::new(size)));
         data.alpha = (pooled && !fixed).then(|| Known::new(alpha, "as given"));
         data.reserved = pooled.then(|| known(Bytes::new(private)));
@@ -166,11 +170,12 @@ proptest! {
     fn what_is_written_is_read(device in device()) {
         let (first, notes) = again(&device, Os::Eos, 1);
         prop_assert_eq!(&first, &again(&device, Os::Eos, 2).0);
-        let text: String = notes.iter().map(|note| format!("{note}\n")).collect();
+        let text = notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         for setting in toml::settings(&device, &device.ports[0]) {
             let is_kept = first.contains(&(setting.key, setting.value.clone()));
             let words = WORDS.iter().find(|it| it.0 == setting.key).map_or("nothing", |it| it.1);
-            prop_assert!(is_kept || words.split('|').any(|it| text.contains(it)), "{:?} {:?}\n{}", setting, first, text);
+            let is_noted = words.split('|').any(|it| text.contains(it));
+            prop_assert!(is_kept || is_noted, "{setting:?} {first:?}\n{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! From a plan to real switches: what a scheme needs of each switch, as [`Device`]s. Numbers are those that are simulated
-//! (`plan/src/layout.rs`), derivations those of `check --explain`.
+//! From a plan to real switches: what a scheme needs of each switch, as [`Device`]s. Numbers are those that are
+//! simulated (`plan/src/layout.rs`), derivations those of `check --explain`.
 
 use crate::explain::{buffer, metered_formula, size};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Class};
@@ -81,14 +81,13 @@ impl Builder<'_> {
             let queues = self.queues(port);
             let far = network.names[network.graph.far(port).0 as usize].clone();
             let interface = Interface { name: os.interface(number), far };
-            match ports.iter_mut().find(|kind| kind.rate == Some(rate) && kind.queues == queues) {
-                Some(kind) => kind.interfaces.push(interface),
-                None => {
-                    let before = ports.iter().filter(|kind| kind.rate == Some(rate)).count();
-                    let label = if before == 0 { rate.to_string() } else { format!("{rate}-{}", before + 1) };
-                    ports.push(Port { label, interfaces: vec![interface], rate: Some(rate), queues });
-                }
+            if let Some(kind) = ports.iter_mut().find(|kind| kind.rate == Some(rate) && kind.queues == queues) {
+                kind.interfaces.push(interface);
+                continue;
             }
+            let before = ports.iter().filter(|kind| kind.rate == Some(rate)).count();
+            let label = if before == 0 { rate.to_string() } else { format!("{rate}-{}", before + 1) };
+            ports.push(Port { label, interfaces: vec![interface], rate: Some(rate), queues });
         }
         let name = network.names[node as usize].clone();
         let pool = self.pool(&mine);
@@ -141,7 +140,7 @@ impl Builder<'_> {
         let burst = packet * u64::from(self.switch.credit_burst.max(1));
         let why = match (is_first, share.parts()) {
             (true, _) => format!("{rate} × {}", metered_formula(share, frame, shares.weights)),
-            (false, (part, whole)) => format!("{rate} × {part} / {whole}: credits beside data"),
+            (false, (own, all)) => format!("{rate} × {own} / {all}: credits beside data"),
         };
         let bucket = Bucket { rate: rate.share(share), burst: Some(burst), packet: Some(packet) };
         queue.shaper = Some(Known::new(bucket, why));
@@ -160,10 +159,8 @@ impl Builder<'_> {
         (queue.shaper, queue.policer) = (switch.shaper.map(bucket), switch.policer.map(bucket));
         let is_legacy = queue.role == Role::Legacy;
         if let Some(shared) = switch.shared {
-            let (alpha, limit) = match is_legacy {
-                true => (shared.legacy_alpha, shared.limits[1]),
-                false => (shared.alpha, shared.limits[0]),
-            };
+            let [data, legacy] = shared.limits;
+            let (alpha, limit) = if is_legacy { (shared.legacy_alpha, legacy) } else { (shared.alpha, data) };
             queue.reserved = Some(Known::new(shared.private, format!("private = {}", shared.private)));
             match limit {
                 Some(limit) => queue.limit = Some(Known::new(limit, format!("static = {limit}"))),
@@ -228,10 +225,8 @@ impl Builder<'_> {
         }
         let (probability, weight) = (rule.max_probability, rule.weight);
         let ramp = Ramp { min, max, probability, weight, not_ect_dropped: rule.signals == Signals::MarkOrDrop };
-        let given = || match min == max {
-            true => format!("above {}", rule.max),
-            false => format!("from {} on, {probability} at {}", rule.min, rule.max),
-        };
+        let ramp_of = format!("from {} on, {probability} at {}", rule.min, rule.max);
+        let given = || if min == max { format!("above {}", rule.max) } else { ramp_of };
         Known::new(ramp, why.unwrap_or_else(given))
     }
 
@@ -244,7 +239,7 @@ impl Builder<'_> {
         let marks = own.iter().map(|pool| {
             let (rate, thresholds) = (pool.rate(&run.network), pool.thresholds(switches, &run.network));
             let frame = pool.ports.first().map(|&port| run.network.full_frame(port)).unwrap_or_default();
-            let why = thresholds.as_ref().map(|it| explained(it));
+            let why = thresholds.as_ref().map(explained);
             pool.marking(switches, &run.network).map(|rule| self.ramp(&rule, rate, frame, why))
         });
         let marks: Vec<Option<Known<Ramp>>> = marks.collect();

@@ -9,6 +9,7 @@ mod bench;
 mod compare;
 mod configure;
 mod controller_args;
+mod device_args;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod edge;
@@ -31,6 +32,7 @@ mod program_args;
 mod progress;
 mod report;
 mod run;
+mod scenario_args;
 mod shell;
 mod show;
 mod systemd;

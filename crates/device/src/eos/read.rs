@@ -1,5 +1,5 @@
-//! Reads `show running-config`. Keywords tell blocks apart, not indentation, which people lose when they paste. An unknown
-//! line without indentation ends a block.
+//! Reads `show running-config`. Keywords tell blocks apart, not indentation, which people lose when they paste. An
+//! unknown line without indentation ends a block.
 
 use super::{ALPHAS, CELL};
 use crate::model::{Bucket, Device, Interface, Known, Port, Queue, Ramp, Role, Schedule};
@@ -107,11 +107,13 @@ impl Reader {
         let why = format!("line {line}: {}", words.join(" "));
         match *words {
             ["hostname", name] => self.name = Some(name.to_owned()),
-            ["qos", "profile", name] => return self.begin(Kind::Profile, line, name),
+            ["qos", "profile", name] => return Ok(self.begin(Kind::Profile, line, name)),
             ["interface", ref name @ ..] if !name.is_empty() => {
-                return self.begin(Kind::Interface, line, &name.join(" "));
+                return Ok(self.begin(Kind::Interface, line, &name.join(" ")));
             }
-            ["platform", "trident", "mmu", "queue", "profile", name] => return self.begin(Kind::Memory, line, name),
+            ["platform", "trident", "mmu", "queue", "profile", name] => {
+                return Ok(self.begin(Kind::Memory, line, name));
+            }
             ["platform", "trident", "mmu", "queue", "profile", name, "apply"] => self.applied = Some(name.to_owned()),
             ["qos", "random-detect", "ecn", "allow", "non-ect", ..] => self.keeps_not_ect = true,
             ["qos", "random-detect", "ecn", "global-buffer", ref rest @ ..] => {
@@ -135,11 +137,11 @@ impl Reader {
         Ok(true)
     }
 
-    fn begin(&mut self, kind: Kind, line: usize, name: &str) -> Result<bool, String> {
+    fn begin(&mut self, kind: Kind, line: usize, name: &str) -> bool {
         let (name, queues, profile, rate, far) = (name.to_owned(), Queues::new(), None, None, String::new());
         self.blocks.push(Block { kind, line, name, queues, profile, rate, far });
         (self.is_inside, self.queue) = (true, None);
-        Ok(true)
+        true
     }
 
     /// A line of a profile, an interface or an mmu queue profile.
@@ -190,7 +192,9 @@ impl Reader {
             }
             let mut queues = at.map_or_else(Queues::new, |at| profiles[at].queues.clone());
             queues.extend(own);
-            at.into_iter().for_each(|at| is_used[at] = true);
+            if let Some(at) = at {
+                is_used[at] = true;
+            }
             let label = at.map_or(&name, |at| &profiles[at].name).clone();
             add(
                 &mut ports,
@@ -221,13 +225,15 @@ impl Reader {
         }
         for queue in queues.values_mut().filter(|_| known.pool.is_none()) {
             // Memory of its own, and as little of the rest as there can be, is the buffer of a port.
-            if queue.alpha.take_if(|alpha| alpha.value.log2() <= -7.0).is_some() {
+            if queue.alpha.take_if(|alpha| alpha.value <= 1.0 / 128.0).is_some() {
                 queue.limit = queue.reserved.take();
             }
             rest.extend(memory_lines(queue.clone()).into_iter().map(|why| (why, NO_CHIP)));
             (queue.reserved, queue.alpha) = (None, None);
         }
-        rest.iter().for_each(|(why, reason)| self.refuse_origin(why, reason));
+        for (why, reason) in rest {
+            self.refuse_origin(&why, reason);
+        }
         queues
     }
 
@@ -245,10 +251,13 @@ impl Reader {
         // The default map: traffic class 1 for best effort, 0 for CS1, otherwise the class selector.
         device.find_roles(|dscp| queue_of([1, 0, 2, 3, 4, 5, 6, 7][usize::from(dscp / 8 % 8)]));
         let drops = !self.keeps_not_ect;
-        let pool = device.pool.iter_mut().filter_map(|pool| pool.mark.as_mut());
-        let queues = device.ports.iter_mut().flat_map(|port| &mut port.queues);
-        let marks = queues.filter_map(|queue| settle(queue, self.cell).mark.as_mut()).chain(pool);
-        marks.for_each(|mark| mark.value.not_ect_dropped = drops);
+        device.pool.iter_mut().filter_map(|pool| pool.mark.as_mut()).for_each(|it| it.value.not_ect_dropped = drops);
+        for queue in device.ports.iter_mut().flat_map(|port| &mut port.queues) {
+            settle(queue, self.cell);
+            // Thresholds for drops replace those of ECN for packets that are not ECN-capable.
+            let drops = drops && queue.drop.is_none();
+            queue.mark.iter_mut().for_each(|it| it.value.not_ect_dropped = drops);
+        }
         self.rest.sort_by_key(|it| it.line);
         Imported { device, not_understood: self.rest }
     }
@@ -321,7 +330,7 @@ fn ramp(mut words: &[&str], cell: u64) -> Result<Ramp, String> {
 
 /// Adds a port to the ports with equal settings, or as a new kind.
 fn add(ports: &mut Vec<Port>, mut port: Port) {
-    port.label = port.label.trim_start_matches("shallop-").to_owned();
+    port.label = port.label.replace("shallop-", "");
     match ports.iter_mut().find(|kind| kind.rate == port.rate && kind.queues == port.queues) {
         Some(kind) => kind.interfaces.append(&mut port.interfaces),
         None => ports.push(port),
@@ -349,7 +358,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 /// Settles what depends on the role of a queue: drops above a step are the limit of a queue of credits.
-fn settle(queue: &mut Queue, cell: u64) -> &mut Queue {
+fn settle(queue: &mut Queue, cell: u64) {
     if matches!(queue.role, Role::Metered | Role::Returned) {
         queue.shaper.iter_mut().for_each(|shaper| shaper.value.packet = Some(Bytes::new(SMALLEST)));
         let step = queue.drop.take_if(|drop| drop.is_step()).map(|drop| Known::new(drop.max, drop.why));
@@ -358,7 +367,6 @@ fn settle(queue: &mut Queue, cell: u64) -> &mut Queue {
         queue.limit = depth.map(|it| Known::new(packets(it.value), it.why)).filter(|it| it.value > Bytes::ZERO);
         (queue.reserved, queue.alpha) = (None, None);
     }
-    queue
 }
 
 /// Numbers up to `most`: several words, lists with commas, ranges.
