@@ -19,7 +19,7 @@ SHALLOP = $(CARGO) run --release --locked --quiet --package shallop --
 XTASK = $(CARGO) build --quiet --locked --workspace --bin xtask && $(TARGET)/debug/xtask
 
 # The crates that must compile for a browser.
-PURE = core options control switch proto topology workload results plan scenario sim measure view
+PURE = core options control switch proto topology workload results plan device scenario sim measure view
 # Those and the crates that need an operating system, but not Linux.
 PORTABLE = $(PURE:%=shallop-%) shallop-store shallop-workbench shallop
 # Crates that are of use only in this repository.

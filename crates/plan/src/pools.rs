@@ -65,7 +65,8 @@ impl PoolPorts {
         Some(Thresholds::new(&bcc, &shared, self.rate(network), ports))
     }
 
-    fn marking(&self, switches: &[Switch], network: &Network) -> Option<QueueMarking> {
+    /// The marking by the occupancy of the pool, by hand or of BCC.
+    pub fn marking(&self, switches: &[Switch], network: &Network) -> Option<QueueMarking> {
         let switch = &switches[self.switch];
         let by_hand = switch.shared.and_then(|shared| shared.mark);
         by_hand.or_else(|| {

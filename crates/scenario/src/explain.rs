@@ -339,7 +339,7 @@ fn waiting(setup: &ResolvedRun<'_>, config: &FlashPass, section: &mut Section) -
 }
 
 /// The capacity in bytes of the data queue of a port, and its formula.
-fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
+pub(crate) fn buffer(switch: &Switch, rate: BitsPerSec, frame: u64) -> (u64, String) {
     let Some(shared) = switch.shared else {
         let buffer = in_bytes(switch.buffer, rate, frame);
         return (buffer, format!("{} = {:.1} frames of {frame} B", switch.buffer, ratio(buffer, frame)));
@@ -382,6 +382,11 @@ struct Formula {
     weights: Option<(u64, u64)>,
 }
 
+/// The formula of a metered share.
+pub(crate) fn metered_formula(share: Share, frame: u64, weights: Option<(u32, u32)>) -> String {
+    Formula::of(share, frame, weights).text()
+}
+
 impl Formula {
     fn of(share: Share, frame: u64, weights: Option<(u32, u32)>) -> Self {
         let (part, whole) = share.parts();
@@ -422,7 +427,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     match bytes as f64 {
         bytes if bytes < 1e6 => format!("{:.3} KB", bytes / 1e3),
         bytes => format!("{:.3} MB", bytes / 1e6),

@@ -4,11 +4,13 @@
 
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod as_configured;
 mod bounds;
 mod buffers;
 mod check;
 mod claims;
 mod commands;
+pub mod configure;
 mod connectivity;
 mod defaults;
 mod expand;

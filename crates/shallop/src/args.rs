@@ -1,8 +1,10 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
+pub use crate::device_args::{Config, Import};
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
+pub use crate::scenario_args::{ScenarioOptions, setting};
 #[cfg(target_os = "linux")]
 use crate::{
     controller_args::Edge,
@@ -11,8 +13,9 @@ use crate::{
 use crate::{controller_args::Host, examples};
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use shallop_device::Os;
 use shallop_results::Shard;
-use shallop_scenario::{Options, Programs, template};
+use shallop_scenario::{Programs, template};
 use shallop_workbench::arguments;
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -61,6 +64,10 @@ pub enum Command {
     Schema(Schema),
     /// List the switch chips that scenarios may name
     Chips(Chips),
+    /// Write the configuration with which real switches behave as those of a scenario
+    Config(Config),
+    /// Make a section of a scenario from the configuration of a switch
+    Import(Import),
     /// Build, list or test Linux kernels for hosts with stack = "kernel"
     Kernel(Kernel),
     /// Load congestion controllers into the kernel of this machine, watch and unload them
@@ -113,41 +120,6 @@ pub struct New {
     pub force: bool,
 }
 
-/// The key that `--record flows` sets.
-const RECORD: &str = "record.flows";
-
-/// The scenario of a command, and changes of its keys and seed.
-#[derive(Debug, Args)]
-pub struct ScenarioOptions {
-    /// The scenario, a TOML file; - is standard input
-    pub scenario: PathBuf,
-    /// Use the smaller form of the scenario, from its `[quick]` table
-    #[arg(long)]
-    pub quick: bool,
-    /// Set a key of the scenario: duration=2s, topology.rate=40Gbps
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
-    pub set: Vec<(String, String)>,
-    /// Record the state of each flow, every millisecond or as often as asked: flows=100us. `record.flows` in scenarios
-    #[arg(long, value_name = "flows[=TIME]", value_parser = arguments::record)]
-    pub record: Option<String>,
-    /// Use this run seed, or the first of several, instead of the scenario's
-    #[arg(long, value_name = "N", value_parser = arguments::seed, allow_hyphen_values = true)]
-    pub seed: Option<u64>,
-}
-
-impl ScenarioOptions {
-    pub fn options(&self) -> Options {
-        let Self { quick, seed, .. } = *self;
-        Options { set: self.changes(), quick, seed, ..Options::default() }
-    }
-
-    /// The keys that options of the command set, with their values.
-    pub fn changes(&self) -> Vec<(String, String)> {
-        let record = self.record.iter().map(|interval| (RECORD.to_owned(), interval.clone()));
-        self.set.iter().cloned().chain(record).collect()
-    }
-}
-
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ProgramsOption {
     /// Run the programs of the scenario (`command` of groups), with all your rights, also if another user owns the file
@@ -174,6 +146,9 @@ pub struct Run {
     /// Run every scheme with N seeds, counting up from the scenario's first seed
     #[arg(long, value_name = "N", value_parser = arguments::seeds, allow_hyphen_values = true)]
     pub seeds: Option<u32>,
+    /// Simulate the switches as this operating system rounds their settings
+    #[arg(long, value_name = "OS", value_parser = crate::device_args::os(true))]
+    pub as_configured: Option<Os>,
     /// Reuse the finished runs that an earlier command left in DIR
     #[arg(long, requires = "out")]
     pub resume: bool,
@@ -369,29 +344,6 @@ pub struct Bench {
 fn known(items: &[template::Item]) -> PossibleValuesParser {
     let values = items.iter().map(|item| clap::builder::PossibleValue::new(item.name).help(item.about));
     PossibleValuesParser::new(values)
-}
-
-pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            let quote = value.trim_start().chars().next().filter(|first| "\"'".contains(*first));
-            if quote.is_some_and(|quote| !closed(value.trim(), quote)) {
-                return Err("a quote is opened and not closed; close it on the same line".to_owned());
-            }
-            let closing = [('[', ']'), ('{', '}')];
-            let open = |(open, close)| value.trim_start().starts_with(open) && !value.trim_end().ends_with(close);
-            if closing.into_iter().any(open) {
-                return Err("a bracket is opened and not closed; close it".to_owned());
-            }
-            Ok((key.trim().to_owned(), value.to_owned()))
-        }
-        _ => Err("expected KEY=VALUE, for example duration=2s".to_owned()),
-    }
-}
-
-/// Whether a quoted text has a closing quote and is on one line.
-fn closed(text: &str, quote: char) -> bool {
-    text.len() > 1 && text.ends_with(quote) && !text.contains('\n')
 }
 
 /// Makes a parser for the name of a folder that is not empty.

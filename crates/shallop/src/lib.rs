@@ -7,7 +7,9 @@ mod agree;
 mod args;
 mod bench;
 mod compare;
+mod configure;
 mod controller_args;
+mod device_args;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod edge;
@@ -30,6 +32,7 @@ mod program_args;
 mod progress;
 mod report;
 mod run;
+mod scenario_args;
 mod shell;
 mod show;
 mod systemd;
@@ -158,6 +161,8 @@ fn run_command(arguments: &Arguments) -> Result<ExitCode> {
         Command::Completions(args) => done(show::completions(args)),
         Command::Man(args) => done(show::man(args)),
         Command::Chips(args) => done(show::chips(args)),
+        Command::Config(args) => done(configure::config(args)),
+        Command::Import(args) => done(configure::import(args)),
         Command::Kernel(args) => kernel::kernel(args),
         Command::Host(args) => host::host(args, &*listen(&stop)?),
         #[cfg(target_os = "linux")]

@@ -24,8 +24,13 @@ use std::{num::NonZeroUsize, path::Path, process::ExitCode, sync::Arc, sync::ato
 
 pub fn run(args: &args::Run, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
     let options = Options { seeds: args.seeds, programs: args.programs.programs(), ..args.source.options() };
-    let mut study = input.study(options)?;
+    let mut study = input.study(options.clone())?;
     choose(&mut study, &args.schemes)?;
+    if let Some(os) = args.as_configured {
+        let set = [options.set.clone(), crate::configure::as_configured(&study, os)?].concat();
+        study = input.study(Options { set, ..options })?;
+        choose(&mut study, &args.schemes)?;
+    }
     if let Some(folder) = &args.common.out {
         check_points(folder, &study)?;
     }

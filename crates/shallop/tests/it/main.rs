@@ -20,6 +20,7 @@ mod ping;
 mod report;
 mod sessions;
 mod sweep;
+mod tc;
 #[cfg(unix)]
 mod terminal;
 #[cfg(target_os = "linux")]

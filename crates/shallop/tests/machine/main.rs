@@ -34,6 +34,8 @@ mod slow_way_back;
 #[cfg(target_os = "linux")]
 mod strangers;
 #[cfg(target_os = "linux")]
+mod tc;
+#[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
 mod transfer;
@@ -96,6 +98,11 @@ shallop_testing::tests! {
         programs::iperf3_curl_and_ssh_share_a_bottleneck_with_flashpass_the_same_way_twice,
         programs::shells_and_programs_without_kernels_are_refused_with_advice,
         quic_kernels::the_programs_share_a_shallow_bottleneck_without_loss_or_lateness_the_same_way_twice,
+        tc::a_script_is_applied_by_this_kernel_and_undone,
+        tc::a_script_with_bands_and_marks_is_applied_by_this_kernel_and_undone,
+        tc::a_full_buffer_drops_in_tc_as_in_the_simulator,
+        tc::dctcp_is_marked_by_tc_as_by_the_simulator,
+        tc::random_drops_of_tc_are_those_of_the_simulator,
         terminal::colours_are_for_terminals_that_want_them,
         terminal::tables_fit_the_terminal_and_say_what_is_left_out,
         transfer::a_full_disk_fails_the_file_and_says_so,
