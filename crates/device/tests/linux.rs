@@ -144,7 +144,8 @@ proptest! {
             let start = at.index(text.len());
             text.replace_range(start..(start + length).min(text.len()), &put);
             if let Err(error) = read(os, &text) {
-                prop_assert!((1..=text.lines().count() + 1).contains(&error.line) && !error.reason.is_empty(), "{error}");
+                let last = text.lines().count() + 1;
+                prop_assert!((1..=last).contains(&error.line) && !error.reason.is_empty(), "{error}");
             }
         }
     }
@@ -169,12 +170,14 @@ proptest! {
             let Imported { device: mut once, not_understood } = read(os, &written.text).unwrap();
             prop_assert_eq!(&not_understood, &[], "{}", written.text);
             let again = os.write(&once);
-            let lines = |text: &str| text.lines().map(|it| it.split("  #").next().unwrap().into()).collect::<Vec<String>>();
+            let bare = |line: &str| line.split("  #").next().unwrap().to_owned();
+            let lines = |text: &str| text.lines().map(bare).collect::<Vec<String>>();
             prop_assert_eq!(lines(&again.text), lines(&written.text));
             // NVUE has shares.
             for port in asked.ports.iter_mut().filter(|_| os == Os::Cumulus) {
                 let sum: u32 = port.queues.iter().filter_map(Queue::weight).sum();
-                let share = |queue: &Queue| queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
+                let share =
+                    |queue: &Queue| queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
                 port.queues.iter_mut().for_each(|queue| queue.schedule.value = share(queue));
             }
             for port in asked.ports.iter_mut().chain(&mut once.ports) {
