@@ -13,10 +13,12 @@
 
 use crate::model::{Aqm, Bucket, Device, Port, Queue, Ramp, Role, Schedule};
 use crate::text::Written;
+use minijinja::Environment;
+use serde_json::json;
 use shallop_core::Bytes;
 use std::fmt::Display;
 
-const FRAME: &str = include_str!("tc/frame.sh");
+const SCRIPT: &str = include_str!("tc/script.j2");
 /// The bytes on the wire that Linux does not count: checksum, preamble and gap.
 const OVERHEAD: u64 = 24;
 const MTU: u64 = 1500;
@@ -44,36 +46,25 @@ const FIXED: [(&str, &str); 5] = [
 
 pub fn write(device: &Device) -> Written {
     let mut out = Written::default();
-    let [mut kinds, mut words, mut ports] = [(); 3].map(|()| Vec::new());
-    for (number, port) in device.ports.iter().enumerate() {
-        let ends: Vec<_> = port.interfaces.iter().map(|it| comment(&format!("{} to {}", it.name, it.far))).collect();
-        out.line(format_args!("\n# {}: {}", comment(&port.label), ends.join(", ")));
-        out.line(format_args!("queues_{number}() {{"));
+    let (mut kinds, mut all) = (Vec::new(), Vec::new());
+    for port in &device.ports {
         Lines { device, port, out: &mut out }.queues();
-        out.line("}");
-        let names: Vec<_> = port.interfaces.iter().map(|it| word(&it.name)).filter(|it| !it.is_empty()).collect();
-        kinds.extend((!names.is_empty()).then(|| format!("    {}) echo {number} ;;", names.join(" | "))));
-        ports.extend(names);
-        words.push(word(&port.label));
+        let ends: Vec<_> = port.interfaces.iter().map(|it| comment(&format!("{} to {}", it.name, it.far))).collect();
+        let names: Vec<_> = port.interfaces.iter().map(|it| word(&it.name)).collect();
+        let (label, word, lines) = (comment(&port.label), word(&port.label), std::mem::take(&mut out.text));
+        let (ends, own) = (ends.join(", "), names.join(" | "));
+        kinds.push(json!({ "label": label, "word": word, "ends": ends, "names": own, "lines": lines }));
+        all.extend(names);
     }
-    let other = words.iter().enumerate().map(|(number, it)| format!("        {it}) echo {number} ;;\n"));
-    let first = words.first().cloned().unwrap_or_default();
-    let other =
-        format!("    *)\n        case ${{KIND:-{first}}} in\n{}        esac\n        ;;", other.collect::<String>());
-    kinds.push(other);
-    let hosts: Vec<_> = device.hosts.iter().map(|it| format!("# hosts: {}", comment(it))).collect();
-    let hosts = [hosts, vec!["# hosts: tc qdisc replace dev eth0 root fq".to_owned()]].concat();
-    let queues = std::mem::take(&mut out.text);
-    let holes = [
-        ("@NAME@", comment(&device.name)),
-        ("@PORTS@", ports.join(" ")),
-        ("@WORDS@", words.join(", ")),
-        ("@HOSTS@", hosts.join("\n")),
-        ("@KINDS@", kinds.join("\n")),
-        ("@MTU@", MTU.to_string()),
-        ("@QUEUES@", queues),
-    ];
-    out.text = holes.iter().fold(FRAME.to_owned(), |text, (hole, with)| text.replace(hole, with));
+    let hosts: Vec<_> = device.hosts.iter().map(|host| comment(host)).collect();
+    let values = json!({
+        "name": comment(&device.name), "hosts": hosts, "kinds": kinds, "names": all.join(" "), "mtu": MTU,
+    });
+    let mut templates = Environment::new();
+    templates.set_trim_blocks(true);
+    templates.set_keep_trailing_newline(true);
+    // The template is part of the program.
+    out.text = templates.render_str(SCRIPT, values).unwrap_or_else(|why| format!("# {why:#}\n"));
     out
 }
 
@@ -95,11 +86,9 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Adds a queue discipline.
     fn add(&mut self, why: &str, line: impl Display) {
-        if !why.is_empty() {
-            self.out.line(format_args!("    # {}", comment(why)));
-        }
-        self.out.line(format_args!("    tc {line}"));
+        self.out.line(format_args!("    # {}\n    tc qdisc add dev \"$port\" {line}", comment(why)));
     }
 
     fn what(queue: &Queue, what: impl Display) -> String {
@@ -112,8 +101,8 @@ impl Lines<'_> {
         let mut parent = "root".to_owned();
         if let Some(rate) = self.port.rate {
             let burst = Bucket { rate, burst: None, packet: None };
-            let line = format!("qdisc add dev \"$port\" root handle 1: {} limit {}", self.tbf(&burst), FULL - OVERHEAD);
-            self.add("rate of the port in bytes on the wire; the queues below hold what waits", line);
+            let line = format!("root handle 1: {} limit {}", self.tbf(&burst), FULL - OVERHEAD);
+            self.add("rate of the port in bytes on the wire; packets wait in the queues below", line);
             "parent 1:1".clone_into(&mut parent);
         }
         if order.len() == 1 && order[0].policer.is_none() {
@@ -135,31 +124,24 @@ impl Lines<'_> {
 
     fn bands(&mut self, order: &[&Queue], parent: &str) {
         let weight = |it: &&Queue| match it.schedule.value {
-            Schedule::Weight(weight) => Some(weight.max(1)),
+            Schedule::Weight(weight) => Some(u64::from(weight.max(1))),
             Schedule::Strict => None,
         };
-        let weights: Vec<u32> = order.iter().filter_map(weight).collect();
-        let default = self.default_band(order);
-        let bands = order.len();
-        // One queue with a weight is what remains for the strict ones.
-        let least = weights.iter().min().filter(|_| weights.len() > 1);
-        let mut quanta = Vec::new();
-        for (queue, weight) in order.iter().filter_map(|it| Some((it, weight(it)?))) {
-            let exact = (FULL - OVERHEAD) as f64 * f64::from(weight) / f64::from(*least.unwrap_or(&weight));
-            quanta.push(
-                self.out.rounded(Self::what(queue, "quantum of its weight"), exact, exact.round(), " B").to_string(),
-            );
+        let mut weights: Vec<u64> = order.iter().filter_map(weight).collect();
+        // One queue with a weight has what the strict ones leave.
+        if weights.len() == 1 {
+            weights.clear();
         }
-        let quanta = if least.is_some() { format!(" quanta {}", quanta.join(" ")) } else { String::new() };
-        let strict = bands - least.map_or(0, |_| weights.len());
-        let strict = if strict > 0 { format!(" strict {strict}") } else { String::new() };
-        let priomap = format!(" {default}").repeat(16);
+        let (least, strict) = (weights.iter().min().copied().unwrap_or(1), order.len() - weights.len());
+        let quanta: Vec<_> = weights.iter().map(|weight| ((FULL - OVERHEAD) * weight / least).to_string()).collect();
+        let part = |name: &str, value: &str| if value.is_empty() { String::new() } else { format!(" {name} {value}") };
+        let strict = part("strict", &if strict > 0 { strict.to_string() } else { String::new() });
+        let (quanta, priomap) =
+            (part("quanta", &quanta.join(" ")), format!(" {}", self.default_band(order)).repeat(16));
         let roles: Vec<_> = order.iter().map(|it| format!("{}: {}", it.number, it.role.name())).collect();
-        let why = format!("in this order, queues {}; the least weight sends one full packet a turn", roles.join(", "));
-        let why = if least.is_some() { &why } else { why.split("; ").next().unwrap_or_default() };
-        let line =
-            format!("qdisc add dev \"$port\" {parent} handle 2: ets bands {bands}{strict}{quanta} priomap{priomap}");
-        self.add(why, line);
+        let turns = if weights.is_empty() { "" } else { "; the least weight sends one full packet a turn" };
+        let why = format!("queues in the order {}{turns}", roles.join(", "));
+        self.add(&why, format!("{parent} handle 2: ets bands {}{strict}{quanta} priomap{priomap}", order.len()));
     }
 
     fn filters(&mut self, order: &[&Queue]) {
@@ -169,11 +151,11 @@ impl Lines<'_> {
             let Some(band) = order.iter().position(|it| it.number == number).filter(|&band| band != default) else {
                 continue;
             };
+            let filter = "    tc filter add dev \"$port\" parent 2: protocol";
             let of = format!("0x{:02x} 0xfc flowid 2:{}", dscp << 2, band + 1);
-            let why = format!("DSCP {dscp}: {}", entry.why);
-            let filter = "filter add dev \"$port\" parent 2: protocol";
-            self.add(&why, format_args!("{filter} ip prio 1 u32 match ip dsfield {of}"));
-            self.add("", format_args!("{filter} ipv6 prio 2 u32 match ip6 priority {of}"));
+            self.out.line(format_args!("    # DSCP {dscp}: {}", comment(&entry.why)));
+            self.out.line(format_args!("{filter} ip prio 1 u32 match ip dsfield {of}"));
+            self.out.line(format_args!("{filter} ipv6 prio 2 u32 match ip6 priority {of}"));
         }
         for (band, queue) in order.iter().enumerate() {
             let Some(policer) = &queue.policer else { continue };
@@ -181,14 +163,13 @@ impl Lines<'_> {
                 self.out.refuse(Self::what(queue, "policer"), "none: only the queue of best effort can have one");
                 continue;
             }
-            let burst = policer.burst.map_or(FULL, Bytes::get);
-            let line = format!(
-                "filter add dev \"$port\" parent 2: protocol all prio 9 u32 match u32 0 0 police rate {}bit burst {burst} \
-                 overhead {OVERHEAD} mpu 84 conform-exceed drop/ok flowid 2:{}",
-                policer.rate.get(),
+            let (rate, burst) = (policer.rate.get(), policer.burst.map_or(FULL, Bytes::get));
+            self.out.line(format_args!("    # {}", comment(&policer.why)));
+            self.out.line(format_args!(
+                "    tc filter add dev \"$port\" parent 2: protocol all prio 9 u32 match u32 0 0 police rate {rate}bit \
+                 burst {burst} overhead {OVERHEAD} mpu 84 conform-exceed drop/ok flowid 2:{}",
                 band + 1
-            );
-            self.add(&policer.why, line);
+            ));
         }
     }
 
@@ -201,7 +182,7 @@ impl Lines<'_> {
         if asked > 0 {
             self.out.rounded(format!("burst of {rate} b/s"), asked as f64, burst as f64, " B");
         }
-        format!("tbf rate {rate}bit burst {} overhead {OVERHEAD} mpu 84", burst - OVERHEAD)
+        format!("tbf rate {rate}bit burst {} overhead {OVERHEAD} mpu 84", burst.saturating_sub(OVERHEAD))
     }
 
     /// The length of a queue as Linux counts it, and its packets; `why` says where it is from.
@@ -241,7 +222,7 @@ impl Lines<'_> {
                     "none: `ets` would serve no other queue while it waits",
                 );
             } else {
-                let line = format!("qdisc add dev \"$port\" {at} {} limit {limit}", self.tbf(shaper));
+                let line = format!("{at} {} limit {limit}", self.tbf(shaper));
                 let length = if is_plain { format!("; {why}") } else { String::new() };
                 self.add(&format!("{}, {}{length}", queue.role.name(), shaper.why), line);
                 if is_plain {
@@ -262,7 +243,7 @@ impl Lines<'_> {
         } else {
             format!("bfifo limit {limit}")
         };
-        self.add(&format!("{}, {why}", queue.role.name()), format_args!("qdisc add dev \"$port\" {at} {discipline}"));
+        self.add(&format!("{}, {why}", queue.role.name()), format_args!("{at} {discipline}"));
     }
 
     /// RED compares the length before a packet joins, so thresholds are the packets that fit, less half of one.
@@ -297,30 +278,33 @@ impl Lines<'_> {
             self.out.refuse(Self::what(queue, &aqm.name), "a FIFO");
             return format!("pfifo limit {packets}");
         };
-        let (mut limit, mut ecn, mut line) = (packets, " ecn", vec![(*name).to_owned()]);
+        let option = |name| aqm.options.iter().find(|it| it.0 == name).map(|it| it.1.trim_matches('"'));
+        let limit = option("limit").and_then(|most| most.parse().ok()).map_or(packets, |most: u64| most.min(packets));
+        let ecn = if option("ecn") == Some("false") { " noecn" } else { " ecn" };
+        let mut line = format!("{name} limit {limit}{}", if *name == "dualpi2" { "" } else { ecn });
         for (key, value) in &aqm.options {
-            let value = value.trim_matches('"');
-            match (key.as_str(), value.parse::<f64>(), value.parse::<Bytes>()) {
-                (_, _, _) if value == "none" || FIXED.contains(&(key, value)) => {}
-                ("ecn", ..) if *name != "dualpi2" => ecn = if value == "false" { " noecn" } else { " ecn" },
-                ("limit", Ok(most), _) => limit = limit.min(most as u64),
-                ("quantum", _, Ok(wire)) => {
-                    line.push(format!("quantum {}", (wire.get() - OVERHEAD.min(wire.get())).max(1)));
-                }
+            let (key, value) = (key.as_str(), value.trim_matches('"'));
+            let wire = value.parse::<Bytes>().map_or(0, Bytes::get);
+            let (gain, is_gain) = (value.parse().unwrap_or(0.0), key == "alpha" || key == "beta");
+            line = match key {
+                "limit" | "ecn" => line,
+                _ if value == "none" || FIXED.contains(&(key, value)) => line,
+                "quantum" if wire > OVERHEAD => format!("{line} quantum {}", wire - OVERHEAD),
                 // Sixteenths of 1 Hz.
-                ("alpha" | "beta", Ok(gain), _) if *name == "pie" => {
-                    let steps = (gain * 16.0).round().clamp(0.0, 32.0);
+                _ if is_gain && *name == "pie" => {
+                    let steps = f64::round(gain * 16.0).clamp(0.0, 32.0);
                     self.out.rounded(Self::what(queue, key), gain, steps / 16.0, " Hz");
-                    line.push(format!("{key} {steps}"));
+                    format!("{line} {key} {steps}")
                 }
-                _ if same.contains(&key.as_str()) => line.push(format!("{key} {}", word(value))),
+                _ if same.contains(&key) => format!("{line} {key} {}", word(value)),
                 _ => {
-                    self.out
-                        .refuse(Self::what(queue, format!("{key} = {value} of {name}")), "the value that Linux has");
+                    let what = Self::what(queue, format!("{key} = {value} of {name}"));
+                    self.out.refuse(what, "the value that Linux has");
+                    line
                 }
-            }
+            };
         }
-        format!("{} limit {limit}{}", line.join(" "), if *name == "dualpi2" { "" } else { ecn })
+        line
     }
 }
 

@@ -59,8 +59,8 @@ fn busiest<'a>(shown: &'a Value, kind: &str) -> &'a Value {
     all.iter().filter(|it| it["kind"] == kind).max_by_key(|it| it["bytes"].as_u64()).unwrap()
 }
 
-/// Means over two seeds of the goodput in bits per second, the median round trip in seconds, and lost and marked packets
-/// as fractions of those that arrived. With a script, the counts are those of `tc`, which `shown` has for each run.
+/// Means over two seeds: goodput in bits per second, median round trip in seconds, lost and marked packets as fractions
+/// of those that arrived. With a script, `tc` has counted the packets; `shown` has what it shows in each run.
 fn figures(folder: &Folder, scenario: &str, shown: &mut Vec<Value>) -> [f64; 4] {
     folder.done(&["run", scenario, "--out", "out", "--seeds", "2"]);
     let mut means = [0.0; 4];
@@ -71,14 +71,17 @@ fn figures(folder: &Folder, scenario: &str, shown: &mut Vec<Value>) -> [f64; 4] 
         if let Some(program) = run["programs"].as_array().and_then(|all| all.first()) {
             let files = folder.path("out").join(program["files"].as_str().unwrap());
             let of = |name: &str| fs::read_to_string(files.join(name)).unwrap();
-            assert_eq!((&program["status"], of("stderr").as_str(), of("left").contains("tbf")), (&0.into(), "", false));
+            assert_eq!((&program["status"], of("stderr").as_str()), (&0.into(), ""));
+            assert!(!of("left").contains("tbf"));
             let all: Value = serde_json::from_str(&of("qdisc.json")).unwrap();
             let [drops, packets] = ["drops", "packets"].map(|name| busiest(&all, "tbf")[name].as_f64().unwrap());
             let marked = all.as_array().unwrap().iter().filter_map(|it| it["marked"].as_f64()).sum::<f64>();
             values = [values[0], values[1], drops / (drops + packets), marked / packets];
             shown.push(all);
         }
-        (0..4).for_each(|index| means[index] += values[index] / 2.0);
+        for (mean, value) in means.iter_mut().zip(values) {
+            *mean += value / 2.0;
+        }
     }
     means
 }
@@ -109,8 +112,10 @@ fn compare(name: &str, wanted: &[(&str, &str, f64)]) -> Outcome {
         let agree = if index < 2 { (b / a - 1.0).abs() < 0.1 } else { a.max(b) <= 1.5 * a.min(b) };
         assert!(agree, "{index}: simulated {simulated:?}, tc {real:?}");
     }
-    shown.iter().for_each(|shown| check(shown, &[("tbf", "rate", 25e6)]));
-    shown.iter().for_each(|shown| check(shown, wanted));
+    for shown in &shown {
+        check(shown, &[("tbf", "rate", 25e6)]);
+        check(shown, wanted);
+    }
     Ok(())
 }
 
