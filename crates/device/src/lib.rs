@@ -49,7 +49,7 @@ impl Os {
     /// Whether [`Self::read`] reads configurations of the system.
     pub fn is_read(self) -> bool {
         match self {
-            Self::Eos => true,
+            Self::Eos | Self::Sonic | Self::Cumulus => true,
         }
     }
 

@@ -64,7 +64,9 @@ fn rounded(one: &Configured, text: &str, switch: &Switch, os: Os) -> Result<Vec<
     }
     let mut changes = Vec::new();
     for port in &asked.ports {
-        let is_it = |it: &&shallop_device::Port| it.interfaces.iter().any(|it| port.interfaces.contains(it));
+        let is_it = |it: &&shallop_device::Port| {
+            it.interfaces.iter().any(|it| port.interfaces.iter().any(|own| own.name == it.name))
+        };
         let Some(now) = read.ports.iter().find(is_it).map(|it| toml::settings(&read, it)) else {
             return Err(format!("{} has no ports {}", os.name(), port.label));
         };

@@ -83,8 +83,9 @@ impl Leaf {
             self.wrong(format!("`{text}`: expected {kind}{range}"))
         };
         let is_path = |rule: &&Rule| {
-            let same =
-                |(word, key): (&&str, &String)| key.starts_with(split(word).0) && (!split(word).1.is_empty() || word == key);
+            let same = |(word, key): (&&str, &String)| {
+                key.starts_with(split(word).0) && (!split(word).1.is_empty() || word == key)
+            };
             rule.path.len() == self.path.len() && rule.path.iter().zip(&self.path).all(same)
         };
         let Some(rule) = rules.iter().find(is_path) else { return Ok(None) };
