@@ -150,7 +150,7 @@ mod tests {
         let usual = Load { seconds: 1.0, emulated: 7_700, granted: 7_500, data_packets: 7_400, ..Load::default() };
         let load = (cells[7] != "none").then(|| {
             let (data_lost, skipped) = (number(7) as u64, number(8) as u64);
-            Load { data_lost, skipped, ..usual }
+            Load { skipped, data_lost, ..usual }
         });
         let (above, beside_data) = (trains(number(1), 2), trains(0.5, 4));
         let found = PathMeasured { above, beside_data, plain_bps: number(6) * 1e6, plain_lost: 40, load };
