@@ -17,3 +17,8 @@ pub use write::write;
 
 /// Size on the wire of all packets of a queue that is shaped by packets: credits.
 const CREDIT: u64 = 84;
+
+/// Memory that a packet of this size on the wire occupies: cells, without preamble and gap.
+fn stored(packet: u64, cell: u64) -> u64 {
+    packet.saturating_sub(20).max(1).next_multiple_of(cell.max(1))
+}

@@ -1,7 +1,7 @@
 //! Reading: settings by section and profile, the profiles of interfaces, and the ports that they give.
 
-use super::CREDIT;
 use super::leaves::{Leaf, Rule, Stars, conf, idle, names, numbers, rules, yaml};
+use super::{CREDIT, stored};
 use crate::Os;
 use crate::model::{Bucket, Device, Interface, Known, Pool, Port, Queue, Ramp, Role, Schedule};
 use crate::text::{Imported, NotThis};
@@ -63,10 +63,24 @@ pub fn read(os: Os, text: &str, known: &Device) -> Result<Imported, NotThis> {
     }
     settings.cells.append(&mut default.cells);
     let mut device = Device { ports: settings.ports()?, dscp: settings.dscp()?, ..known.clone() };
-    device.pool = settings.pool().or(device.pool);
+    if let Some(size) = settings.pool() {
+        let known = known.pool.clone().map(|pool| (pool.ports, pool.cell));
+        let (ports, cell) = known.unwrap_or((None, Bytes::new(1)));
+        device.pool = Some(Pool { size, ports, cell, mark: None });
+    }
     device.name = settings.name.unwrap_or(device.name);
     let default_class = os == Os::Cumulus && settings.trusted;
     device.find_roles(|dscp| if default_class { dscp / 8 } else { 0 });
+    let cell = device.pool.as_ref().map_or(1, |pool| pool.cell.get());
+    for queue in device.ports.iter_mut().flat_map(|port| &mut port.queues) {
+        let Some(shaper) = &mut queue.shaper else { continue };
+        if os == Os::Cumulus && queue.role == Role::Metered {
+            shaper.value.packet = Some(Bytes::new(CREDIT));
+        }
+        if let Some(limit) = queue.limit.as_mut().filter(|_| shaper.packet.is_some() && cell > 1) {
+            limit.value = Bytes::new(limit.get() / stored(CREDIT, cell) * CREDIT);
+        }
+    }
     Ok(Imported { device, not_understood: idle(&leaves) })
 }
 
@@ -209,7 +223,7 @@ impl<'a> Settings<'a> {
     }
 
     /// The largest pool that queues of the egress side share by Dynamic Thresholds.
-    fn pool(&self) -> Option<Pool> {
+    fn pool(&self) -> Option<Known<Bytes>> {
         let mut shared = Vec::new();
         for (_, fields) in self.cells.iter().filter(|(key, _)| key.0 == "pool") {
             take_all(fields);
@@ -220,8 +234,7 @@ impl<'a> Settings<'a> {
             }
         }
         let largest = shared.into_iter().max_by_key(|size| size.value.parse().unwrap_or(0u64))?;
-        let size = Known::new(Bytes::new(largest.number()), largest.origin());
-        Some(Pool { size, ports: None, cell: Bytes::new(1), mark: None })
+        Some(Known::new(Bytes::new(largest.number()), largest.origin()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writing: the values of a device as a system expresses them, and the templates that show them.
 
-use super::CREDIT;
+use super::{CREDIT, stored};
 use crate::Os;
 use crate::model::{Device, Known, Port, Queue};
 use crate::text::Written;
@@ -44,8 +44,11 @@ pub fn write(os: Os, device: &Device) -> Written {
         out.refuse("sizes of pools", "memory-percent of egress-service-pool, by the memory of the chip");
     }
     let dscp = |entry: &Known<(u8, u8)>| json!({ "dscp": entry.0, "queue": entry.1, "why": clean(&entry.why) });
+    let is_name =
+        !device.name.is_empty() && device.name.chars().all(|it| it.is_ascii_alphanumeric() || "-.".contains(it));
     let values = json!({
-        "name": device.name,
+        "name": is_name.then_some(&device.name),
+        "title": clean(&device.name),
         "hosts": device.hosts.iter().map(|host| clean(host)).collect::<Vec<_>>(),
         "ports": ports,
         "memory": memory.into_values().filter(|queue| !queue["memory"].is_null()).collect::<Vec<_>>(),
@@ -188,13 +191,13 @@ fn curve(queue: &Queue, name: &str, out: &mut Written) -> Option<Value> {
     Some(json!({ "min": ramp.min.get(), "max": max, "percent": percent as u32, "why": clean(&ramp.why) }))
 }
 
-/// A fixed limit in whole cells, or a power of two as alpha. Preamble and gap, 20 B a packet, are not stored.
+/// A fixed limit in whole cells, or a power of two as alpha.
 fn memory(sonic: bool, queue: &Queue, device: &Device, name: &str, out: &mut Written) -> Option<Value> {
     let reserved = queue.reserved.as_ref().map_or(0, |it| it.get());
     let cell = device.pool.as_ref().map_or(1, |pool| pool.cell.get().max(1));
     if let Some(limit) = &queue.limit {
-        let bytes = match queue.packet().filter(|size| cell > 1 && size.get() > 20).map(Bytes::get) {
-            Some(size) => (limit.get() / size).max(1).saturating_mul((size - 20).next_multiple_of(cell)),
+        let bytes = match queue.packet().filter(|_| cell > 1).map(Bytes::get) {
+            Some(size) => (limit.get() / size.max(1)).max(1).saturating_mul(stored(size, cell)),
             None => limit.get().div_ceil(cell).saturating_mul(cell),
         };
         out.rounded(format!("{name}: limit"), limit.get() as f64, bytes as f64, " B");
