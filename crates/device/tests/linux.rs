@@ -170,13 +170,15 @@ proptest! {
             let Imported { device: mut once, not_understood } = read(os, &written.text).unwrap();
             prop_assert_eq!(&not_understood, &[], "{}", written.text);
             let again = os.write(&once);
-            let lines = |text: &str| text.lines().map(|it| it.split("  #").next().unwrap().into()).collect::<Vec<String>>();
+            let bare = |line: &str| line.split("  #").next().unwrap().to_owned();
+            let lines = |text: &str| text.lines().map(bare).collect::<Vec<_>>();
             prop_assert_eq!(lines(&again.text), lines(&written.text));
             // NVUE has shares.
             for port in asked.ports.iter_mut().filter(|_| os == Os::Cumulus) {
                 let sum: u32 = port.queues.iter().filter_map(Queue::weight).sum();
-                let share = |queue: &Queue| queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
-                port.queues.iter_mut().for_each(|queue| queue.schedule.value = share(queue));
+                for queue in &mut port.queues {
+                    queue.schedule.value = queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
+                }
             }
             for port in asked.ports.iter_mut().chain(&mut once.ports) {
                 for queue in &mut port.queues {
