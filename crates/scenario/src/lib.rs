@@ -4,6 +4,7 @@
 
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod advise;
 mod bounds;
 mod buffers;
 mod check;
@@ -40,6 +41,7 @@ mod vary;
 
 use std::sync::Arc;
 
+pub use advise::Twice;
 pub use schema::schema;
 pub use vary::values;
 
@@ -74,6 +76,8 @@ pub struct Options {
     /// Whether the scenario is a rehearsal. Checks of what the hosts can do are then left to the rehearsal.
     pub in_real_time: bool,
     pub programs: Programs,
+    /// Whether the combinations of the values in `[advise.space]` are points.
+    pub candidates: bool,
 }
 
 /// Whether groups may have programs, which run with all rights of the user.
@@ -99,6 +103,7 @@ impl Default for Options {
             files: Arc::new(NoFiles),
             in_real_time: false,
             programs: Programs::Allowed,
+            candidates: false,
         }
     }
 }
@@ -143,18 +148,16 @@ pub fn read_options<T: shallop_options::Options>(
 
 const MAX_POINTS: usize = 10_000;
 /// Keys that all points share, so that `set` of a point cannot change them.
-const ONE_FOR_ALL: [&str; 3] = [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
+const ONE_FOR_ALL: [&str; 4] =
+    [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name, Scenario::KEY.advise.key.name];
 
 fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let top = Section::open::<Scenario>("the scenario", root)?;
     let scenario: Scenario = top.read(())?;
-    let mut base = root.clone();
-    if let Some(quick) = top.item(Scenario::KEY.quick).filter(|_| options.quick) {
-        for change in set::changes("[quick]", quick)? {
-            set::apply(&mut base, &change)?;
-        }
-    }
+    let base = base(root, options)?;
     let asked = asked(&base, options)?;
+    let advised = advise::changed(&base, &asked)?;
+    let space = advise::axes(&advised, options)?;
     let mut points: Vec<Variant> = Vec::new();
     let (mut seeds, mut ineffective) = (Vec::new(), Vec::new());
     let variations = variations(&top)?;
@@ -164,7 +167,8 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let has_quick = top.item(Scenario::KEY.quick).is_some() || names.iter().any(|(_, full)| *full);
     let quick = options.quick && has_quick;
     let made = |variation: &&Variation| !(quick && variation.full_only);
-    let varied = vary::cross(variations, options)?;
+    let asked_for = if options.candidates { &space[..] } else { &[] };
+    let varied = vary::cross(variations, asked_for, options)?;
     for variation in varied.iter().filter(made) {
         let (point, read) = point(&base, variation, &asked, options)?;
         points.push(point);
@@ -177,10 +181,13 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     }
     let with = options.with.iter().map(|(_, key, _)| key.as_str());
     let varied = options.vary.iter().map(|(key, _)| key.as_str()).chain(with);
+    let in_space: Vec<String> = asked_for.iter().flat_map(|axis| &axis.paths).map(|path| path.join(".")).collect();
+    let varied = varied.chain(in_space.iter().map(String::as_str));
     let mut notes = notes(options.quick && !has_quick);
     let places: Vec<&str> = points.iter().map(|point| point.name.as_str()).collect();
     notes.extend(ineffective::judge(&ineffective, &places, varied)?);
-    let claims = if options.vary.is_empty() {
+    let question = advise::question(&advised, &points)?;
+    let claims = if options.vary.is_empty() && !options.candidates {
         let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();
         claims::read(&top, (Scenario::KEY.claim, Scenario::KEY.defaults), &Subjects { names, points: &points, quick })?
     } else {
@@ -202,7 +209,35 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         points,
         seeds,
         claims,
+        question,
     })
+}
+
+/// The scenario with the changes of `[quick]`, if they are asked for.
+fn base(root: &Item, options: &Options) -> Result<Item, Problem> {
+    let mut base = root.clone();
+    if let Some(quick) = root.at_key(Scenario::KEY.quick).filter(|_| options.quick) {
+        for change in set::changes("[quick]", quick)? {
+            set::apply(&mut base, &change)?;
+        }
+    }
+    Ok(base)
+}
+
+/// The changes to a scenario by which it has twice its load or its delays, for `Options::set`.
+///
+/// # Errors
+/// As [`read`].
+pub fn doubled(text: &str, options: &Options, what: Twice) -> Result<Vec<(String, String)>, Problem> {
+    let mut root = tree::parse(text)?;
+    inherit::resolve(&mut root)?;
+    let mut base = base(&root, options)?;
+    let asked = asked(&base, options)?;
+    let space = advise::axes(&advise::changed(&base, &asked)?, options)?;
+    for change in &asked {
+        set::apply(&mut base, change)?;
+    }
+    Ok(advise::doubled(&base, what, &[space, vary::axes(options)?].concat()))
 }
 
 /// A note for the user if `--quick` changes nothing.

@@ -1,5 +1,6 @@
 //! The keys at the top of a scenario, and those of `[classes]` and `[[point]]`.
 
+use super::advise::AdviseOptions;
 use super::bounds::{FLOW_SIZE, SOME};
 use super::claims::{ClaimOptions, DefaultsOptions};
 use super::{groups::GroupOptions, schemes::SCHEMES, switches::SwitchOptions, topology::TOPOLOGY};
@@ -96,6 +97,9 @@ pub(super) struct Scenario {
     /// Variations of the scenario. Each is run with every scheme.
     #[sections]
     pub point: Subsection<PointOptions>,
+    /// The question of `shallop advise`: an objective, bounds, and the candidates.
+    #[section]
+    pub advise: Subsection<AdviseOptions>,
     /// Keys of the scenario with the values that they have in a quick run.
     #[key(Overrides)]
     pub quick: Option<Unread>,

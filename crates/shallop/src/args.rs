@@ -1,5 +1,6 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
+use crate::advise_args::Advise;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
@@ -49,6 +50,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
     Sweep(Sweep),
+    /// Find the best of a scenario's schemes and settings, in a race that drops candidates as soon as the runs decide
+    Advise(Advise),
     /// Compare two results, or two schemes, seed by seed: what differs, and by how much
     Compare(Compare),
     /// Make report.html from what run, sweep or reproduce left in a folder
@@ -395,7 +398,7 @@ fn closed(text: &str, quote: char) -> bool {
 }
 
 /// Makes a parser for the name of a folder that is not empty.
-fn folder() -> impl TypedValueParser<Value = PathBuf> {
+pub fn folder() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => arguments::folder(text),
         None => Ok(PathBuf::from(text)),

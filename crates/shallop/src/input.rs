@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use shallop_plan::Study;
 use shallop_plan::files::{Files, FilesInMemory};
-use shallop_scenario::{Options, Programs};
-use shallop_workbench::diagnostic::{Result, name, plain};
+use shallop_scenario::{Options, Programs, Twice, doubled};
+use shallop_workbench::diagnostic::{Result, in_text, name, plain};
 use shallop_workbench::fault::in_scenario;
 use shallop_workbench::run_study::{parse_scenario, programs_of_file, scenario_text};
 use shallop_workbench::{FolderFiles, RecordingFiles};
@@ -116,6 +116,14 @@ impl Input {
         };
         let files = self.files.clone();
         parse_scenario(&self.name, &self.text, &Options { set, vary, files, programs, ..options })
+    }
+
+    /// The changes by which the scenario has twice its load or its delays.
+    pub fn doubled(&self, options: &Options, what: Twice) -> Result<Vec<(String, String)>> {
+        let set = self.set.iter().chain(&options.set).cloned().collect();
+        let vary = self.vary.iter().chain(&options.vary).cloned().collect();
+        doubled(&self.text, &Options { set, vary, ..options.clone() }, what)
+            .map_err(|problem| in_scenario(in_text(&self.name, &self.text, problem)))
     }
 
     /// The names of the files that [`Input::study`] opened.

@@ -1,0 +1,181 @@
+//! The section `[advise]`: the question of `shallop advise`, and the space of its candidates.
+
+use super::claims::known;
+use super::root_options::Scenario;
+use super::set::{self, Change};
+use super::vary::Axis;
+use super::{Options as Given, metrics, tree};
+use shallop_options::{Item, Options, Problem, RawValue, Section, Unread};
+use shallop_plan::study::Variant;
+use shallop_results::question::{Bounded, Question, canonical};
+
+/// The keys of `[advise]`.
+#[derive(Clone, Debug, Options)]
+pub(super) struct AdviseOptions {
+    /// The metric of which the best candidate has least, such as `"groups.web.fct.all.p99_s"`. The metrics are those of
+    /// claims.
+    pub minimise: Option<String>,
+    /// The metric of which the best candidate has most, in place of `minimise`.
+    pub maximise: Option<String>,
+    /// Bounds that the best candidate meets, such as `"loss_rate <= 1e-5"`.
+    #[key(default = Vec::new())]
+    pub subject_to: Vec<String>,
+    /// The computing time that all runs together may take, in minutes.
+    #[key(Number(0.001, 1e6), default = 5.0)]
+    pub budget_minutes: f64,
+    /// The number of runs of the full duration that the race may cost, in place of `budget_minutes`.
+    #[key(Integer(1, 1_000_000_000))]
+    pub budget_runs: Option<u64>,
+    /// The keys that the candidates differ in, each with a list of values. The schemes are candidates too.
+    #[key(Overrides)]
+    pub space: Option<Unread>,
+}
+
+/// The section, after the changes of the command line to it.
+pub(super) fn changed(base: &Item, asked: &[Change]) -> Result<Item, Problem> {
+    let mut root = base.clone();
+    let name = Scenario::KEY.advise.key.name;
+    for change in asked.iter().filter(|change| change.path.first().is_some_and(|first| first == name)) {
+        let keys = AdviseOptions::KEY;
+        let others = [keys.minimise.name, keys.maximise.name];
+        if let (Some(written), RawValue::Table(root)) = (change.path.get(1), &mut root.value)
+            && others.contains(&written.as_str())
+            && let Some(RawValue::Table(section)) = root.get_mut(name).map(|entry| &mut entry.item.value)
+        {
+            // One objective takes the place of the other.
+            section.retain(|key, _| !others.contains(&key.as_str()));
+        }
+        set::apply(&mut root, change)?;
+    }
+    Ok(root)
+}
+
+/// The varied keys of the space, without those that `--vary` gives other values. Errors point at the file.
+pub(super) fn axes(root: &Item, given: &Given) -> Result<Vec<Axis>, Problem> {
+    let key = AdviseOptions::KEY.space;
+    let Some(space) = root.at_key(Scenario::KEY.advise).and_then(|section| section.at_key(key)) else {
+        return Ok(Vec::new());
+    };
+    let mut axes = Vec::new();
+    for change in set::changes("`space` in [advise]", space)? {
+        let named = |other: &str| set::steps(other).as_ref() == Some(&change.path);
+        if given.vary.iter().any(|(other, _)| named(other)) {
+            continue;
+        }
+        if given.set.iter().any(|(other, _)| named(other)) {
+            let problem = change.key.problem(format!("`{}` is in the space, and set with --set", change.key()));
+            return Err(problem.with_help("--vary gives it other values; with one value it is no choice"));
+        }
+        if super::ONE_FOR_ALL.contains(&change.path[0].as_str()) || change.item.items().is_empty() {
+            let problem = change.item.problem(format!("`{}` needs a list of values in the space", change.key()));
+            return Err(problem.with_help("write it like \"switch.default.mark.above\" = [\"20KB\", \"50KB\"]"));
+        }
+        let step = |item: &Item| {
+            let value = item.text().map_or_else(|| tree::json(item).to_string(), str::to_owned);
+            let change = Change { item: item.clone(), ..change.clone() };
+            (format!("{}={value}", change.key()), vec![change])
+        };
+        axes.push(Axis { paths: vec![change.path.clone()], steps: change.item.items().iter().map(step).collect() });
+    }
+    // What no command would read before `advise` does.
+    for change in axes.iter().flat_map(|axis| &axis.steps).flat_map(|(_, changes)| changes) {
+        set::apply(&mut root.clone(), change)?;
+    }
+    Ok(axes)
+}
+
+/// Reads the question; `None` without the section.
+pub(super) fn question(root: &Item, points: &[Variant]) -> Result<Option<Question>, Problem> {
+    let Some(item) = root.at_key(Scenario::KEY.advise) else { return Ok(None) };
+    let (section, keys) = (Section::open::<AdviseOptions>("[advise]", item)?, AdviseOptions::KEY);
+    let options: AdviseOptions = section.read(())?;
+    let (key, metric, maximise) = match (&options.minimise, &options.maximise) {
+        (Some(metric), None) => (keys.minimise, metric, false),
+        (None, Some(metric)) => (keys.maximise, metric, true),
+        (None, None) => return Err(section.lacks(keys.minimise)),
+        (Some(_), Some(_)) => {
+            let problem = section.reject(keys.maximise, "`minimise` is there too");
+            return Err(problem.with_help("one objective; the others are bounds: `subject_to`"));
+        }
+    };
+    let about: Vec<&Variant> = points.iter().collect();
+    let check = |metric: &str| {
+        let all = metrics::known(metric, false, &about);
+        known(&section, key, metric, all.iter().map(String::as_str))
+    };
+    let metric = canonical(metric);
+    check(&metric)?;
+    let written = section.item(keys.subject_to).map(Item::items).unwrap_or_default();
+    let bounds = options.subject_to.iter().zip(written).map(|(text, item)| {
+        let help = "write it like \"loss_rate <= 1e-5\"; metrics are those of claims";
+        let bound = Bounded::parse(text).map_err(|why| item.problem(why).with_help(help))?;
+        check(&bound.metric).map_err(|problem| item.problem(problem.reason).with_help(problem.help))?;
+        Ok(bound)
+    });
+    let bounds = bounds.collect::<Result<_, Problem>>()?;
+    Ok(Some(Question { metric, maximise, bounds, minutes: options.budget_minutes, runs: options.budget_runs }))
+}
+
+/// Twice what a scenario has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twice {
+    Load,
+    /// The delays of `[topology]`, and so round trips.
+    Delay,
+}
+
+/// The changes by which a scenario has twice its load or its delays, of the keys that are written; without the keys
+/// that candidates differ in.
+pub(super) fn doubled(root: &Item, what: Twice, axes: &[Axis]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let keys = Scenario::KEY;
+    match what {
+        Twice::Load => {
+            for group in root.at_key(keys.group).map(Item::items).unwrap_or_default() {
+                let (name, load) =
+                    (group.get("name").and_then(Item::text), group.get("arrivals").and_then(|it| it.get("load")));
+                if let (Some(name), Some(RawValue::Float(load))) = (name, load.map(|item| &item.value)) {
+                    found.push((format!("group.{}.arrivals.load", quoted(name)), (2.0 * load).to_string()));
+                }
+            }
+        }
+        Twice::Delay => delays(root.at_key(keys.topology), "topology", &mut found),
+    }
+    found.retain(|(key, _)| !axes.iter().any(|axis| set::steps(key).is_some_and(|path| axis.paths.contains(&path))));
+    found
+}
+
+fn quoted(step: &str) -> String {
+    serde_json::Value::from(step).to_string()
+}
+
+fn delays(item: Option<&Item>, path: &str, found: &mut Vec<(String, String)>) {
+    for (key, entry) in item.and_then(Item::table).into_iter().flatten() {
+        let path = format!("{path}.{key}");
+        let is_delay = key == "delay" || key.ends_with("_delay") && key != "reordering_delay";
+        match &entry.item.value {
+            RawValue::Text(text) if is_delay => found.extend(twice(text).map(|text| (path, text))),
+            RawValue::List(items) if is_delay => {
+                let all: Option<Vec<String>> = items.iter().map(|item| twice(item.text()?)).collect();
+                found.extend(all.map(|all| (path, format!("{all:?}"))));
+            }
+            RawValue::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    delays(Some(item), &format!("{path}.{index}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Twice a time or a range of times, as text: "2ms..10ms" of "1ms..5ms".
+fn twice(text: &str) -> Option<String> {
+    let one = |time: &str| {
+        let unit = time.find(|c: char| c.is_ascii_alphabetic())?;
+        let number: f64 = time[..unit].trim().parse().ok()?;
+        Some(format!("{}{}", 2.0 * number, &time[unit..]))
+    };
+    let all: Option<Vec<String>> = text.split("..").map(|time| one(time.trim())).collect();
+    all.map(|all| all.join(".."))
+}
