@@ -1,7 +1,7 @@
 //! What `shallop advise` found: `advise.json`, with its table and sentences.
 
 use crate::aggregate::Estimate;
-use crate::question::{Question, shown};
+use crate::question::{Bounded, Question, shown};
 use crate::race::Standing;
 use crate::setup::DerivedValue;
 use crate::summary::is_false;
@@ -80,20 +80,12 @@ impl Candidate {
     fn cell(&self, metric: &str) -> String {
         let Some(estimate) = self.metrics.get(metric) else { return "–".to_owned() };
         let bound = if estimate.at_least { ">= " } else { "" };
-        let interval = match (estimate.low, estimate.high) {
-            (Some(low), Some(high)) => format!(" [{}, {}]", number(metric, low), number(metric, high)),
-            _ => String::new(),
-        };
-        format!("{bound}{}{interval}", shown(metric, estimate.mean))
+        format!("{bound}{}", shown(metric, estimate.mean, estimate.low.zip(estimate.high)))
     }
 
     fn mean(&self, metric: &str) -> Option<f64> {
         self.metrics.get(metric).map(|estimate| estimate.mean)
     }
-}
-
-fn number(metric: &str, value: f64) -> String {
-    shown(metric, value)
 }
 
 impl Advice {
@@ -139,7 +131,7 @@ impl Advice {
         let row = |other: &Elsewhere| {
             let cell = |at: usize| {
                 let value = other.objectives.get(at).copied().flatten();
-                value.map_or_else(|| "–".to_owned(), |value| shown(&self.question.metric, value))
+                value.map_or_else(|| "–".to_owned(), |value| shown(&self.question.metric, value, None))
             };
             let cells = std::iter::once(other.what.clone()).chain((0..most).map(cell));
             cells.chain([other.best.clone()]).collect()
@@ -152,10 +144,8 @@ impl Advice {
     pub fn say(&mut self) {
         let Some(best) = self.candidates.first() else { return };
         let Question { metric, maximise, bounds, .. } = &self.question;
-        let missed = bounds.iter().find(|bound| {
-            let excess = |candidate: &Candidate| bound.excess(candidate.mean(&bound.metric));
-            self.candidates.iter().all(|candidate| excess(candidate) > 0.0)
-        });
+        let excess = |bound: &Bounded, candidate: &Candidate| bound.excess(candidate.mean(&bound.metric));
+        let missed = bounds.iter().find(|bound| self.candidates.iter().all(|it| excess(bound, it) > 0.0));
         let counted = |standings: &[Standing]| {
             self.candidates.iter().filter(|candidate| standings.contains(&candidate.standing)).count()
         };
@@ -168,10 +158,7 @@ impl Advice {
             let meets = if bounds.is_empty() { "" } else { ", and meets the bounds" };
             format!("{} has the {most} {metric} of {all} candidates, {}{meets}.", best.name, best.cell(metric))
         } else if let Some(bound) = missed {
-            let nearest = self.candidates.iter().min_by(|a, b| {
-                let excess = |candidate: &Candidate| bound.excess(candidate.mean(&bound.metric));
-                excess(a).total_cmp(&excess(b))
-            });
+            let nearest = self.candidates.iter().min_by(|a, b| excess(bound, a).total_cmp(&excess(bound, b)));
             let near = nearest.unwrap_or(best);
             format!(
                 "No candidate meets {}: {} comes nearest, with {}.",
@@ -202,15 +189,5 @@ impl Advice {
             text.push_str(" The race was interrupted: this is the ranking so far.");
         }
         self.finding = text;
-    }
-
-    /// Whether no other candidate has both less loss and a shorter completion time, for each candidate.
-    pub fn front(&self, [x, y]: [&str; 2]) -> Vec<bool> {
-        let place = |candidate: &Candidate| Some((candidate.mean(x)?, candidate.mean(y)?));
-        let beats = |a: (f64, f64), b: (f64, f64)| a.0 <= b.0 && a.1 <= b.1 && a != b;
-        let on = |candidate: &Candidate| {
-            place(candidate).is_some_and(|own| !self.candidates.iter().filter_map(place).any(|other| beats(other, own)))
-        };
-        self.candidates.iter().map(on).collect()
     }
 }

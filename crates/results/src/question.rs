@@ -91,14 +91,16 @@ pub fn value(run: &Run, path: &str) -> Option<Figure> {
     figure(run, path, None).ok()
 }
 
-/// A value with the unit that suits it, of the units of the metric: "5.31 ms".
-pub fn shown(path: &str, value: f64) -> String {
+/// Values with the unit that suits the first, of the units of the metric: "5.31 ms".
+pub fn shown(path: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let quantity = claim_fields::quantity(path);
     // Small fractions of packets are not rounded to 0 %.
     let is_small = matches!(quantity, Quantity::Share | Quantity::Fraction) && value.abs() < 1e-3;
     let unit = if is_small { NONE } else { Unit::for_largest([value.abs()], quantity.shown()) };
     let space = if unit.name.is_empty() { "" } else { " " };
-    format!("{}{space}{}", significant(unit.put(value)), unit.ascii())
+    let put = |value: f64| significant(unit.put(value));
+    let interval = interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", put(low), put(high)));
+    format!("{}{interval}{space}{}", put(value), unit.ascii())
 }
 
 #[cfg(test)]
@@ -125,7 +127,10 @@ mod tests {
 
     #[test]
     fn values_are_shown_in_units_that_suit_them() {
-        assert_eq!(shown("fct.small.p99_s", 0.00531), "5.310 ms");
-        assert_eq!((shown("loss_rate", 2.5e-6), shown("loss_rate", 0.25)), ("2.500e-6".into(), "25 %".into()));
+        assert_eq!(shown("fct.small.p99_s", 0.00531, Some((0.005, 0.006))), "5.310 [5, 6] ms");
+        assert_eq!(
+            (shown("loss_rate", 2.5e-6, None), shown("loss_rate", 0.25, None)),
+            ("2.500e-6".into(), "25 %".into())
+        );
     }
 }

@@ -120,8 +120,14 @@ impl Race {
     pub fn new(candidates: usize, maximise: bool, can_be_short: bool, budget: u64) -> Option<Self> {
         let budget = budget.saturating_mul(SHORT);
         let least = if can_be_short { 1 } else { SHORT };
-        let race = Self { entrants: vec![Entrant::default(); candidates], maximise, can_be_short, budget, idle: 0 };
-        (candidates > 0 && budget >= least.saturating_mul(candidates as u64)).then_some(race)
+        let is_enough = candidates > 0 && budget >= least.saturating_mul(candidates as u64);
+        is_enough.then(|| Self { can_be_short, budget, ..Self::of(candidates, maximise) })
+    }
+
+    /// Candidates without a budget, to be ranked by what is recorded.
+    #[must_use]
+    pub fn of(candidates: usize, maximise: bool) -> Self {
+        Self { entrants: vec![Entrant::default(); candidates], maximise, can_be_short: false, budget: 0, idle: 0 }
     }
 
     /// The runs of the next rung; `None` at the end of the race.
@@ -240,4 +246,84 @@ impl Race {
 fn contrast(pairs: impl Iterator<Item = (f64, f64)>) -> Option<Contrast> {
     let finite = |value: f64| value.clamp(-1e300, 1e300);
     Contrast::from_pairs(&pairs.map(|(a, b)| (finite(a), finite(b))).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Runs a race to its end with results by candidate and seed. Returns the full runs that it cost.
+    fn run(race: &mut Race, of: impl Fn(usize, usize) -> Sample) -> f64 {
+        let mut cost = 0.0;
+        while let Some(rung) = race.next() {
+            for &at in &rung.candidates {
+                cost += if rung.is_short { 1.0 / SHORT as f64 } else { rung.seeds.len() as f64 };
+                race.record(at, rung.is_short, rung.seeds.clone().map(|seed| of(at, seed)).collect());
+            }
+            race.judge();
+        }
+        cost
+    }
+
+    fn sample(objective: f64, excess: f64) -> Sample {
+        Sample { objective, excess: vec![excess] }
+    }
+
+    proptest! {
+        #[test]
+        fn without_noise_the_best_wins_whatever_the_budget(
+            values in prop::collection::vec((1.0..100.0_f64, -1.0..1.0_f64), 2..40),
+            (budget, maximise, can_be_short) in (1..500_u64, any::<bool>(), any::<bool>()),
+        ) {
+            let Some(mut race) = Race::new(values.len(), maximise, can_be_short, budget) else { return Ok(()) };
+            let cost = run(&mut race, |at, _| sample(values[at].0, values[at].1));
+            prop_assert!(cost <= budget as f64, "{cost} of {budget}");
+            let best = race.ranking()[0];
+            prop_assert_eq!(race.entrants[best].out, None);
+            let (objective, excess) = values[best];
+            for &(other, missed) in &values {
+                prop_assert!(excess.max(0.0) <= missed.max(0.0));
+                let better = if maximise { other > objective } else { other < objective };
+                prop_assert!(!better || missed.max(0.0) > excess.max(0.0), "{} is better than {}", other, objective);
+            }
+        }
+
+        #[test]
+        fn with_noise_a_race_ends_within_its_budget(
+            (count, budget, spread, salt) in (2..40_usize, 1..500_u64, 0.0..3.0_f64, any::<u64>()),
+        ) {
+            let noise = |at: usize, seed: usize| {
+                let hash = (at as u64 + 1).wrapping_mul(salt | 1) ^ (seed as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                (hash.wrapping_mul(0xd134_2543_de82_ef95) >> 11) as f64 / (1_u64 << 53) as f64
+            };
+            let Some(mut race) = Race::new(count, false, true, budget) else { return Ok(()) };
+            let cost = run(&mut race, |at, seed| sample(1.0 + spread * noise(at, seed), noise(seed, at) - 0.5));
+            prop_assert!(cost <= budget as f64);
+        }
+    }
+
+    #[test]
+    fn what_the_seeds_decide_is_out_and_what_they_do_not_races_on() {
+        let mut race = Race::new(4, false, true, 1000).unwrap();
+        // Twice as long; within a percent; misses the bound by half; as good on average, with noise.
+        let wave = |seed: usize| 1.0 + 0.3 * ((seed * 7) % 5) as f64;
+        run(&mut race, |at, seed| match at {
+            0 => sample(wave(seed), -0.5),
+            1 => sample(2.0 * wave(seed), -0.5),
+            2 => sample(0.5 * wave(seed), 0.5 + 0.01 * wave(seed)),
+            _ => sample(1.01 * wave(seed), -0.5),
+        });
+        let standings: Vec<Standing> = (0..4).map(|at| race.standing(at)).collect();
+        assert_eq!(standings, [Standing::Best, Standing::Worse, Standing::Misses, Standing::Alike]);
+        assert_eq!(race.entrants.iter().map(|it| it.runs()).collect::<Vec<_>>(), [(0, 3); 4]);
+    }
+
+    #[test]
+    fn a_short_budget_leaves_the_worse_ones_out_after_short_runs() {
+        let mut race = Race::new(32, false, true, 40).unwrap();
+        let cost = run(&mut race, |at, seed| sample(10.0 + at as f64 + 0.1 * (seed % 3) as f64, -1.0));
+        assert!(cost <= 40.0 && race.ranking()[0] == 0);
+        assert!(race.entrants.iter().filter(|it| it.out == Some(Standing::Halved)).count() >= 20);
+    }
 }

@@ -1,10 +1,12 @@
 //! The section `[advise]`: the question of `shallop advise`, and the space of its candidates.
 
 use super::claims::known;
+use super::groups::GroupOptions;
 use super::root_options::Scenario;
 use super::set::{self, Change};
 use super::vary::Axis;
 use super::{Options as Given, metrics, tree};
+use shallop_core::Span;
 use shallop_options::{Item, Options, Problem, RawValue, Section, Unread};
 use shallop_plan::study::Variant;
 use shallop_results::question::{Bounded, Question, canonical};
@@ -116,40 +118,38 @@ pub(super) fn question(root: &Item, points: &[Variant]) -> Result<Option<Questio
     Ok(Some(Question { metric, maximise, bounds, minutes: options.budget_minutes, runs: options.budget_runs }))
 }
 
-/// Twice what a scenario has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Twice {
-    Load,
-    /// The delays of `[topology]`, and so round trips.
-    Delay,
-}
+/// Keys with new values, as in `Options::set`.
+pub type Changes = Vec<(String, String)>;
 
-/// The changes by which a scenario has twice its load or its delays, of the keys that are written; without the keys
-/// that candidates differ in.
-pub(super) fn doubled(root: &Item, what: Twice, axes: &[Axis]) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let keys = Scenario::KEY;
-    match what {
-        Twice::Load => {
-            for group in root.at_key(keys.group).map(Item::items).unwrap_or_default() {
-                let (name, load) =
-                    (group.get("name").and_then(Item::text), group.get("arrivals").and_then(|it| it.get("load")));
-                if let (Some(name), Some(RawValue::Float(load))) = (name, load.map(|item| &item.value)) {
-                    found.push((format!("group.{}.arrivals.load", quoted(name)), (2.0 * load).to_string()));
-                }
+/// The changes that make a scenario shorter by a factor, those that double its load, and those that double its delays.
+/// Only keys that are written are doubled, and none that candidates differ in.
+pub(super) fn variants(root: &Item, (duration, factor): (Span, u64), axes: &[Axis]) -> [Changes; 3] {
+    let mut short = vec![(Scenario::KEY.duration.name.to_owned(), (duration / factor).to_string())];
+    let (mut loads, mut longer) = (Vec::new(), Vec::new());
+    let keys = GroupOptions::KEY;
+    for group in root.at_key(Scenario::KEY.group).map(Item::items).unwrap_or_default() {
+        let (Some(name), Some(arrivals)) = (group.get("name").and_then(Item::text), group.at_key(keys.arrivals)) else {
+            continue;
+        };
+        let key = |step: &str| format!("group.{}.{step}", serde_json::Value::from(name));
+        for count in [keys.flows.name, keys.warm_up.name, keys.cool_down.name] {
+            // A run whose flows all end is shorter with fewer flows.
+            if let Some(RawValue::Integer(number)) = group.get(count).map(|item| &item.value) {
+                short.push((key(count), (number.unsigned_abs() / factor).to_string()));
             }
         }
-        Twice::Delay => delays(root.at_key(keys.topology), "topology", &mut found),
+        if let Some(RawValue::Float(load)) = arrivals.get("load").map(|item| &item.value) {
+            loads.push((key("arrivals.load"), (2.0 * load).to_string()));
+        }
     }
-    found.retain(|(key, _)| !axes.iter().any(|axis| set::steps(key).is_some_and(|path| axis.paths.contains(&path))));
-    found
+    delays(root.at_key(Scenario::KEY.topology), "topology", &mut longer);
+    let is_free = |(key, _): &(String, String)| {
+        !axes.iter().any(|axis| set::steps(key).is_some_and(|path| axis.paths.contains(&path)))
+    };
+    [short, loads, longer].map(|changes| changes.into_iter().filter(is_free).collect())
 }
 
-fn quoted(step: &str) -> String {
-    serde_json::Value::from(step).to_string()
-}
-
-fn delays(item: Option<&Item>, path: &str, found: &mut Vec<(String, String)>) {
+fn delays(item: Option<&Item>, path: &str, found: &mut Changes) {
     for (key, entry) in item.and_then(Item::table).into_iter().flatten() {
         let path = format!("{path}.{key}");
         let is_delay = key == "delay" || key.ends_with("_delay") && key != "reordering_delay";

@@ -41,7 +41,7 @@ mod vary;
 
 use std::sync::Arc;
 
-pub use advise::Twice;
+pub use advise::Changes;
 pub use schema::schema;
 pub use vary::values;
 
@@ -224,11 +224,11 @@ fn base(root: &Item, options: &Options) -> Result<Item, Problem> {
     Ok(base)
 }
 
-/// The changes to a scenario by which it has twice its load or its delays, for `Options::set`.
+/// The changes to a scenario that make it shorter by a factor, that double its load, and that double its delays.
 ///
 /// # Errors
 /// As [`read`].
-pub fn doubled(text: &str, options: &Options, what: Twice) -> Result<Vec<(String, String)>, Problem> {
+pub fn variants(text: &str, options: &Options, factor: u64) -> Result<[Changes; 3], Problem> {
     let mut root = tree::parse(text)?;
     inherit::resolve(&mut root)?;
     let mut base = base(&root, options)?;
@@ -237,7 +237,8 @@ pub fn doubled(text: &str, options: &Options, what: Twice) -> Result<Vec<(String
     for change in &asked {
         set::apply(&mut base, change)?;
     }
-    Ok(advise::doubled(&base, what, &[space, vary::axes(options)?].concat()))
+    let duration = plans::read(&base, options)?.0.duration;
+    Ok(advise::variants(&base, (duration, factor), &[space, vary::axes(options)?].concat()))
 }
 
 /// A note for the user if `--quick` changes nothing.

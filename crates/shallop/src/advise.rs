@@ -6,8 +6,8 @@ use crate::exit_codes::INTERRUPTED;
 use crate::input::Input;
 use crate::{print, progress::ProgressReporter, run};
 use shallop_plan::Study;
-use shallop_results::{Shard, advice::Advice};
-use shallop_scenario::{Options, Twice};
+use shallop_results::{Shard, advice::Advice, race::SHORT};
+use shallop_scenario::Options;
 use shallop_workbench::advise::{Adviser, publish, text};
 use shallop_workbench::choice::choose;
 use shallop_workbench::printable::shell_word;
@@ -26,11 +26,10 @@ pub fn advise(args: &Advise, input: &Input, stop: &AtomicBool) -> Result<ExitCod
     let study = read(&[])?;
     let task = StudyTask { id: None, study, folder: args.out.clone() };
     let _lock = task.prepare(Shard::WHOLE)?;
-    let doubled = |what| input.doubled(&given, what);
     let jobs = args.jobs.map_or(0, NonZeroUsize::get);
     let adviser = Adviser {
         read: &read,
-        elsewhere: vec![("load x 2", doubled(Twice::Load)?), ("delays x 2", doubled(Twice::Delay)?)],
+        variants: input.variants(&given, SHORT)?,
         scenario: words(args),
         folder: args.out.as_deref(),
         jobs,

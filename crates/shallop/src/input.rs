@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use shallop_plan::Study;
 use shallop_plan::files::{Files, FilesInMemory};
-use shallop_scenario::{Options, Programs, Twice, doubled};
+use shallop_scenario::{Changes, Options, Programs, variants};
 use shallop_workbench::diagnostic::{Result, in_text, name, plain};
 use shallop_workbench::fault::in_scenario;
 use shallop_workbench::run_study::{parse_scenario, programs_of_file, scenario_text};
@@ -118,11 +118,11 @@ impl Input {
         parse_scenario(&self.name, &self.text, &Options { set, vary, files, programs, ..options })
     }
 
-    /// The changes by which the scenario has twice its load or its delays.
-    pub fn doubled(&self, options: &Options, what: Twice) -> Result<Vec<(String, String)>> {
+    /// The changes that make the scenario shorter, and those that double its load and its delays.
+    pub fn variants(&self, options: &Options, factor: u64) -> Result<[Changes; 3]> {
         let set = self.set.iter().chain(&options.set).cloned().collect();
         let vary = self.vary.iter().chain(&options.vary).cloned().collect();
-        doubled(&self.text, &Options { set, vary, ..options.clone() }, what)
+        variants(&self.text, &Options { set, vary, ..options.clone() }, factor)
             .map_err(|problem| in_scenario(in_text(&self.name, &self.text, problem)))
     }
 

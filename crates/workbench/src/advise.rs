@@ -7,17 +7,18 @@ use crate::forecast::{Forecast, forecast};
 use crate::identity::{Identity, digest};
 use crate::jobs::{JobOptions, Progress, run_all};
 use crate::printable::shell_word;
-use crate::{RunArchive, TableForm, render};
+use crate::{REPORT, RunArchive, TableForm, render};
 use serde::{Deserialize, Serialize};
-use shallop_core::Span;
 use shallop_plan::Study;
 use shallop_results::advice::{Advice, Candidate, Elsewhere};
-use shallop_results::metrics::Figure;
+use shallop_results::metrics::{Figure, find};
 use shallop_results::question::{Question, value};
 use shallop_results::race::{Race, SHORT, Sample};
-use shallop_results::{Estimate, Job, Shard, summary::Run};
-use shallop_scenario::explain::rules;
+use shallop_results::{Estimate, Job, Shard, summary::Run, table::Grid};
+use shallop_scenario::{Changes, explain::rules};
 use shallop_store::{read_text, write_file};
+use shallop_view::figures::trade_off;
+use shallop_view::page::{self, PageTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,8 +40,8 @@ pub type Read<'a> = &'a dyn Fn(&[(String, String)]) -> Result<Study>;
 /// What to advise on.
 pub struct Adviser<'a> {
     pub read: Read<'a>,
-    /// Names of changed settings, with the keys that change them.
-    pub elsewhere: Vec<(&'static str, Vec<(String, String)>)>,
+    /// Changes that make the scenario shorter, that double its load, and that double its delays.
+    pub variants: [Changes; 3],
     /// The words of the command that name the scenario, with the options that change it.
     pub scenario: String,
     pub folder: Option<&'a Path>,
@@ -79,11 +80,13 @@ impl Adviser<'_> {
             let help = "write several schemes, values in [advise.space], or --vary KEY=V1,V2,...";
             return Err(with_help(&"there is one candidate only", &help));
         }
-        let short = self.short(&study);
+        // A part of the duration may make no scenario, for example if flows would start after the end.
+        let short = (self.read)(&self.variants[0]).ok();
         let budget = self.budget(&study, &question, &places)?;
-        let kept = [SEEDS, 1].map(|seeds| seeds * (FIRST * self.elsewhere.len()) as u64);
-        let kept = kept.into_iter().find(|kept| kept * 4 <= budget).unwrap_or(0);
-        let race = Race::new(places.len(), question.maximise, short.is_some(), budget - kept);
+        // The first candidates also run at twice the load and the delays.
+        let each = (2 * FIRST) as u64;
+        let seeds = [SEEDS, 1].into_iter().find(|seeds| seeds * each * 4 <= budget).unwrap_or(0);
+        let race = Race::new(places.len(), question.maximise, short.is_some(), budget - seeds * each);
         let Some(mut race) = race else {
             let what = format!("the budget of {budget} runs is too small for {} candidates", places.len());
             return Err(with_help(&what, &"more --minutes or --runs, or fewer candidates"));
@@ -94,13 +97,16 @@ impl Adviser<'_> {
             let of = short.as_ref().filter(|_| rung.is_short).unwrap_or(&study);
             let wanted: Vec<&Place> = rung.candidates.iter().map(|&at| &places[at]).collect();
             let runs = self.run(of, &wanted, rung.seeds.clone().map(|seed| seed as u64), &question)?;
+            interrupted = runs.iter().any(|runs| runs.len() < rung.seeds.len());
+            let is_first = measured.iter().all(Vec::is_empty);
             for (&at, runs) in rung.candidates.iter().zip(runs) {
-                interrupted |= runs.len() < rung.seeds.len();
-                if runs.len() == rung.seeds.len() {
-                    race.record(at, rung.is_short, runs.iter().map(|run| sample(&question, run)).collect());
-                    measured[at].retain(|_| rung.is_short || rung.seeds.start > 0);
-                    measured[at].extend(runs);
+                // Only complete rungs count, or the first one as far as it came.
+                if runs.len() < rung.seeds.len() || interrupted && !is_first {
+                    continue;
                 }
+                race.record(at, rung.is_short, runs.iter().map(|run| sample(&question, run)).collect());
+                measured[at].retain(|_| rung.seeds.start > 0);
+                measured[at].extend(runs);
             }
             if interrupted {
                 break;
@@ -113,15 +119,9 @@ impl Adviser<'_> {
         };
         let first: Vec<&Place> = ranking.iter().take(FIRST).map(|&at| &places[at]).collect();
         let mut elsewhere = Vec::new();
-        if kept > 0 && !interrupted {
-            for (what, set) in &self.elsewhere {
-                elsewhere.push(self.elsewhere(
-                    what,
-                    set,
-                    &first,
-                    kept / (FIRST * self.elsewhere.len()) as u64,
-                    &question,
-                )?);
+        if seeds > 0 && !interrupted {
+            for (what, set) in ["load × 2", "delays × 2"].into_iter().zip(&self.variants[1..]) {
+                elsewhere.push(self.elsewhere(what, set, &first, seeds, &question)?);
             }
             interrupted = self.stop.load(Ordering::Relaxed);
         }
@@ -157,17 +157,6 @@ impl Adviser<'_> {
         };
         advice.say();
         Ok(advice)
-    }
-
-    /// The scenario with a part of its duration; `None` if it then is no scenario, for example as flows would start
-    /// after the end.
-    fn short(&self, study: &Study) -> Option<Study> {
-        let least = study.points.iter().map(|point| point.plan.duration).min()?;
-        let same = study.points.iter().all(|point| point.plan.duration == least);
-        let duration: Span = least / SHORT;
-        let short = (self.read)(&[("duration".to_owned(), duration.to_string())]).ok().filter(|_| same)?;
-        let like = short.points.len() == study.points.len();
-        like.then_some(short)
     }
 
     /// The budget in runs of the full duration: as given, as an earlier command stored it, or from a forecast.
@@ -207,16 +196,13 @@ impl Adviser<'_> {
         &self, study: &Study, places: &[&Place], seeds: impl Iterator<Item = u64>, question: &Question,
     ) -> Result<Vec<Vec<Measured>>> {
         let first = study.seeds.first().copied().unwrap_or_default();
-        let mut part = Study { points: Vec::new(), seeds: seeds.map(|seed| first + seed).collect(), ..study.clone() };
-        let points: BTreeSet<usize> = places.iter().map(|place| place.point).collect();
-        let mut order = Vec::new();
-        for point in points {
-            let mut at = study.points[point].clone();
-            let here: BTreeSet<usize> = places.iter().filter(|it| it.point == point).map(|it| it.scheme).collect();
-            at.plan.schemes = here.iter().map(|&scheme| at.plan.schemes[scheme].clone()).collect();
-            order.push((point, here.into_iter().collect::<Vec<usize>>()));
-            part.points.push(at);
-        }
+        let alone = |place: &&Place| {
+            let mut point = study.points[place.point].clone();
+            point.plan.schemes = vec![point.plan.schemes[place.scheme].clone()];
+            point
+        };
+        let points = places.iter().map(alone).collect();
+        let part = Study { points, seeds: seeds.map(|seed| first + seed).collect(), ..study.clone() };
         let archive = self.folder.map(RunArchive::in_results);
         let progress = (self.progress)(&part);
         let options = JobOptions {
@@ -230,15 +216,12 @@ impl Adviser<'_> {
         let done = if self.stop.load(Ordering::Relaxed) { Ok(Vec::new()) } else { run_all(&part, options, &*progress) };
         progress.close();
         let done = done.map_err(|why| study_error(&why))?;
-        let of = |place: &&Place, seed: u64| {
-            let found = done.iter().find(|run| {
-                let (point, schemes) = &order[run.job.point];
-                (*point, schemes[run.job.scheme], run.job.seed) == (place.point, place.scheme, seed)
-            });
+        let of = |point: usize, seed: u64| {
+            let found = done.iter().find(|run| (run.job.point, run.job.seed) == (point, seed));
             found.map(|run| measure(question, &run.run))
         };
-        let each = |place| part.seeds.iter().map_while(|&seed| of(place, seed)).collect();
-        Ok(places.iter().map(each).collect())
+        let each = |point| part.seeds.iter().map_while(|&seed| of(point, seed)).collect();
+        Ok((0..places.len()).map(each).collect())
     }
 
     /// The first candidates under a changed scenario.
@@ -262,18 +245,18 @@ impl Adviser<'_> {
             }
         };
         let runs = self.run(&changed, first, 0..seeds, question)?;
-        let complete = |runs: &&Vec<Measured>| runs.len() as u64 == seeds;
-        row.objectives =
-            runs.iter().map(|runs| Some(means(Some(runs).filter(complete)?).get(&question.metric)?.mean)).collect();
-        let mut race = Race::new(first.len(), question.maximise, false, seeds * first.len() as u64);
-        if let Some(race) = race.as_mut().filter(|_| runs.iter().all(|runs| runs.len() as u64 == seeds)) {
-            for (at, runs) in runs.iter().enumerate() {
-                race.record(at, false, runs.iter().map(|run| sample(question, run)).collect());
-            }
-            let best = race.ranking()[0];
-            let misses = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
-            row.best = format!("{}{misses}", first[best].name);
+        if runs.iter().any(|runs| (runs.len() as u64) < seeds) {
+            row.best = "interrupted".to_owned();
+            return Ok(row);
         }
+        row.objectives = runs.iter().map(|runs| Some(means(runs).get(&question.metric)?.mean)).collect();
+        let mut race = Race::of(first.len(), question.maximise);
+        for (at, runs) in runs.iter().enumerate() {
+            race.record(at, false, runs.iter().map(|run| sample(question, run)).collect());
+        }
+        let best = race.ranking()[0];
+        let misses = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
+        row.best = format!("{}{misses}", first[best].name);
         Ok(row)
     }
 
@@ -299,7 +282,8 @@ fn candidates(study: &Study) -> Vec<Place> {
     let several = study.points[0].plan.schemes.len() > 1;
     for (point, at) in study.points.iter().enumerate() {
         for (scheme, of) in at.plan.schemes.iter().enumerate() {
-            let words = [of.name.as_str(), at.name.as_str()].into_iter().skip(usize::from(!several));
+            let short = short_name(&at.name, at.set.keys());
+            let words = [of.name.as_str(), &short].into_iter().skip(usize::from(!several));
             let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
             let place = Place { point, scheme, name };
             let Job { seed, .. } = job(study, &place);
@@ -316,6 +300,14 @@ fn candidates(study: &Study) -> Vec<Place> {
         }
     }
     order.iter().filter_map(|identity| seen.remove(identity)).collect()
+}
+
+/// The name of a point with the last two steps of each key.
+fn short_name<'a>(name: &str, keys: impl Iterator<Item = &'a String>) -> String {
+    keys.fold(name.to_owned(), |name, key| {
+        let cut = key.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+        name.replace(&format!("{key}="), &format!("{}=", &key[cut..]))
+    })
 }
 
 /// The metrics of a run that the advice is about.
@@ -346,17 +338,39 @@ pub fn publish(folder: &Path, advice: &Advice) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(advice).map_err(|why| plain(&why))?;
     text.push(b'\n');
     write_file(folder.join(ADVICE), &text).map_err(|why| plain(&why))?;
-    Ok(())
+    let objective = advice.question.metric.as_str();
+    let title = |metric: &str| find(metric).map_or_else(|| metric.to_owned(), |metric| metric.title());
+    let [loss, time] = AXES.map(title);
+    let picture = trade_off::figure(advice, [(AXES[0], &loss), (AXES[1], &time)]);
+    let other = || trade_off::figure(advice, [(AXES[0], &loss), (objective, objective)]);
+    let mut figures = if picture.rows.is_empty() { vec![other()] } else { vec![picture] };
+    figures.retain(|figure| !figure.rows.is_empty());
+    let tables = tables(advice).map(|(title, Grid { header, rows, words })| PageTable {
+        title: title.to_owned(),
+        header,
+        rows,
+        words,
+        ..PageTable::default()
+    });
+    let next = format!("Next: `{}`", advice.next);
+    let says = [advice.finding.as_str(), next.as_str()];
+    let html = page::answer(&advice.scenario, &advice.version, ADVICE, &says, &tables.collect::<Vec<_>>(), &figures);
+    write_file(folder.join(REPORT), html.as_bytes()).map_err(|why| plain(&why))
+}
+
+fn tables(advice: &Advice) -> impl Iterator<Item = (&'static str, Grid)> {
+    let all = [
+        ("Candidates", advice.ranking()),
+        ("Rules for these keys", advice.rules()),
+        ("At other loads and round trips", advice.elsewhere()),
+    ];
+    all.into_iter().filter(|(_, grid)| !grid.rows.is_empty())
 }
 
 /// The advice as text: the ranking, the finding, the tables and the next command.
 pub fn text(advice: &Advice, form: TableForm) -> String {
-    let mut parts = vec![render(&advice.ranking(), form), advice.finding.clone()];
-    for grid in [advice.rules(), advice.elsewhere()] {
-        if !grid.rows.is_empty() {
-            parts.push(render(&grid, form));
-        }
-    }
+    let mut parts: Vec<String> = tables(advice).map(|(_, grid)| render(&grid, form)).collect();
+    parts.insert(1, advice.finding.clone());
     parts.push(format!("Next: {}", advice.next));
     parts.join("\n\n")
 }
