@@ -99,13 +99,13 @@ impl Advice {
             let mut row = vec![candidate.name.clone(), candidate.cell(metric)];
             for bound in bounds {
                 let excess = bound.excess(candidate.mean(&bound.metric));
-                let missed = if bound.bound.abs() > 0.0 && excess.is_finite() {
-                    format!("missed by {} %: ", significant((excess * 1000.0).round() / 10.0))
-                } else {
-                    "missed: ".to_owned()
+                let digits = usize::from(excess < 1.0);
+                let missed = match excess {
+                    met if met <= 0.0 => String::new(),
+                    by if by.is_finite() && bound.bound.abs() > 0.0 => format!("missed by {:.digits$} %: ", 100.0 * by),
+                    _ => "missed: ".to_owned(),
                 };
-                let met = if excess > 0.0 { &missed } else { "" };
-                row.push(format!("{met}{}", candidate.cell(&bound.metric)));
+                row.push(missed + &candidate.cell(&bound.metric));
             }
             let short =
                 if candidate.short_runs > 0 { format!(" + {} short", candidate.short_runs) } else { String::new() };

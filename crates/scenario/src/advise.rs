@@ -52,19 +52,43 @@ pub(super) fn changed(base: &Item, asked: &[Change]) -> Result<Item, Problem> {
     Ok(root)
 }
 
-/// The varied keys of the space, without those that `--vary` gives other values. Errors point at the file.
+/// The varied keys of the space, without those that `--vary` gives other values. Keys with " + " between them move
+/// together. Errors point at the file.
 pub(super) fn axes(root: &Item, given: &Given) -> Result<Vec<Axis>, Problem> {
     let key = AdviseOptions::KEY.space;
-    let Some(space) = root.at_key(Scenario::KEY.advise).and_then(|section| section.at_key(key)) else {
-        return Ok(Vec::new());
-    };
+    let space = root.at_key(Scenario::KEY.advise).and_then(|section| section.at_key(key));
+    if let Some(space) = space.filter(|space| space.table().is_none()) {
+        set::changes("`space` in [advise]", space)?;
+    }
     let mut axes = Vec::new();
-    for change in set::changes("`space` in [advise]", space)? {
-        let named = |other: &str| set::steps(other).as_ref() == Some(&change.path);
-        if given.vary.iter().any(|(other, _)| named(other)) {
-            continue;
+    for (key, entry) in space.and_then(Item::table).into_iter().flatten() {
+        let of = |part: &str| {
+            let table = RawValue::Table([(part.trim().to_owned(), entry.clone())].into());
+            set::changes("`space` in [advise]", &Item { value: table, at: entry.key.clone() })
+        };
+        let changes = key.split(" + ").map(of).collect::<Result<Vec<_>, _>>()?.concat();
+        let together = if key.contains(" + ") { changes.len() } else { 1 };
+        for changes in changes.chunks(together.max(1)) {
+            axes.extend(axis(changes, given)?);
         }
-        if given.set.iter().any(|(other, _)| named(other)) {
+    }
+    // What no command would read before `advise` does.
+    for change in axes.iter().flat_map(|axis| &axis.steps).flat_map(|(_, changes)| changes) {
+        set::apply(&mut root.clone(), change)?;
+    }
+    Ok(axes)
+}
+
+/// The axis of keys that move together and have one list of values; `None` if `--vary` has one of them.
+fn axis(changes: &[Change], given: &Given) -> Result<Option<Axis>, Problem> {
+    let first = &changes[0];
+    for change in changes {
+        let named = |other: &str| set::steps(other).as_ref() == Some(&change.path);
+        let varied = given.vary.iter().map(|(key, _)| key).chain(given.with.iter().map(|(_, key, _)| key));
+        if varied.into_iter().any(|key| named(key)) {
+            return Ok(None);
+        }
+        if given.set.iter().any(|(key, _)| named(key)) {
             let problem = change.key.problem(format!("`{}` is in the space, and set with --set", change.key()));
             return Err(problem.with_help("--vary gives it other values; with one value it is no choice"));
         }
@@ -72,18 +96,14 @@ pub(super) fn axes(root: &Item, given: &Given) -> Result<Vec<Axis>, Problem> {
             let problem = change.item.problem(format!("`{}` needs a list of values in the space", change.key()));
             return Err(problem.with_help("write it like \"switch.default.mark.above\" = [\"20KB\", \"50KB\"]"));
         }
-        let step = |item: &Item| {
-            let value = item.text().map_or_else(|| tree::json(item).to_string(), str::to_owned);
-            let change = Change { item: item.clone(), ..change.clone() };
-            (format!("{}={value}", change.key()), vec![change])
-        };
-        axes.push(Axis { paths: vec![change.path.clone()], steps: change.item.items().iter().map(step).collect() });
     }
-    // What no command would read before `advise` does.
-    for change in axes.iter().flat_map(|axis| &axis.steps).flat_map(|(_, changes)| changes) {
-        set::apply(&mut root.clone(), change)?;
-    }
-    Ok(axes)
+    let step = |item: &Item| {
+        let value = item.text().map_or_else(|| tree::json(item).to_string(), str::to_owned);
+        let changed = changes.iter().map(|change| Change { item: item.clone(), ..change.clone() });
+        (format!("{}={value}", first.key()), changed.collect())
+    };
+    let paths = changes.iter().map(|change| change.path.clone()).collect();
+    Ok(Some(Axis { paths, steps: first.item.items().iter().map(step).collect() }))
 }
 
 /// Reads the question; `None` without the section.
@@ -104,6 +124,7 @@ pub(super) fn question(root: &Item, points: &[Variant]) -> Result<Option<Questio
     let check = |metric: &str| {
         let all = metrics::known(metric, false, &about);
         known(&section, key, metric, all.iter().map(String::as_str))
+            .map_err(|problem| Problem { reason: format!("there is no metric \"{metric}\""), ..problem })
     };
     let metric = canonical(metric);
     check(&metric)?;

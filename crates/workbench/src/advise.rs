@@ -11,9 +11,11 @@ use crate::{REPORT, RunArchive, TableForm, render};
 use serde::{Deserialize, Serialize};
 use shallop_plan::Study;
 use shallop_results::advice::{Advice, Candidate, Elsewhere};
+use shallop_results::claim_fields::quantity;
 use shallop_results::metrics::{Figure, find};
 use shallop_results::question::{Question, value};
 use shallop_results::race::{Race, SHORT, Sample};
+use shallop_results::units::Quantity;
 use shallop_results::{Estimate, Job, Shard, summary::Run, table::Grid};
 use shallop_scenario::{Changes, explain::rules};
 use shallop_store::{read_text, write_file};
@@ -328,7 +330,8 @@ fn means(runs: &[Measured]) -> BTreeMap<String, Estimate> {
     let paths: BTreeSet<&String> = runs.iter().flat_map(BTreeMap::keys).collect();
     let mean = |path: &String| {
         let figures: Vec<Figure> = runs.iter().filter_map(|run| run.get(path).copied()).collect();
-        Estimate::from_figures(&figures, (0.0, f64::INFINITY))
+        let most = if matches!(quantity(path), Quantity::Share | Quantity::JainIndex) { 1.0 } else { f64::INFINITY };
+        Estimate::from_figures(&figures, (0.0, most))
     };
     paths.into_iter().filter_map(|path| Some((path.clone(), mean(path)?))).collect()
 }

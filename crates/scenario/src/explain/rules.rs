@@ -53,7 +53,9 @@ fn own(study: &Study, has: impl Fn(&str) -> bool) -> Result<Section, SetupError>
         let product = rate.bytes_in(rtt).get();
         let at = format!("{rate} and {}", time(rtt));
         if has("mark") && matches!(tcp.controller, Config::Dctcp(_)) {
-            section.say(format!("K of DCTCP at {rate}, at least"), size(product / 7), format!("C RTT / 7 at {at}"));
+            let frames = product as f64 / 7.0 / 1538.0;
+            let how = format!("C RTT / 7 at {at}: {frames:.1} frames of 1538 B");
+            section.say(format!("K of DCTCP at {rate}, at least"), size(product / 7), how);
         }
         let decrease = match &tcp.controller {
             Config::Cubic(cubic) => Some(cubic.decrease),

@@ -136,6 +136,7 @@ macro_rules! sessions {
 }
 
 sessions! {
+    advice_is_equal_on_any_number_of_jobs_and_says_what_no_candidate_meets,
     a_claim_that_fails_is_exit_code_1,
     a_folder_without_results_is_refused_and_several_have_an_index_page,
     a_page_that_shallop_did_not_make_is_not_overwritten,
