@@ -72,8 +72,8 @@ impl Bounded {
     }
 }
 
-/// The path of a metric with the names that `summary.json` has: `groups.` for `group.`, as `--set` has it, and the class
-/// `all` for completion times without a class of sizes.
+/// The path of a metric as `summary.json` has it: with `groups.` for the `group.` of `--set`, and with the class `all`
+/// for completion times without a class of sizes.
 #[must_use]
 pub fn canonical(path: &str) -> String {
     let path = path.strip_prefix("group.").map_or_else(|| path.to_owned(), |rest| format!("groups.{rest}"));

@@ -3,9 +3,9 @@
 //!
 //! | rung | runs of each candidate | who is out afterwards |
 //! |---|---|---|
-//! | 1, only if the budget is short | one seed for a fraction of the duration | the worse ones, as many as the next rung requires |
-//! | 2, only if the budget is short | one seed | as above |
-//! | then | 3, 6, 12, 24 ... seeds in all | the ones that the paired seeds decide against; the worst if the budget is short |
+//! | 1, if the budget is short | one seed, a part of the duration | the worse ones, as the next rung requires |
+//! | 2, if the budget is short | one seed | as above |
+//! | then | 3, 6, 12 ... seeds in all | those that the seeds decide against; the worst if the budget is short |
 //!
 //! A rung costs at most half of the remaining budget, except that two candidates may have all of it. All candidates of
 //! a rung have equal seeds (common random numbers). The race ends when the best is told from all others, when two rungs
@@ -294,7 +294,8 @@ mod tests {
             (count, budget, spread, salt) in (2..40_usize, 1..500_u64, 0.0..3.0_f64, any::<u64>()),
         ) {
             let noise = |at: usize, seed: usize| {
-                let hash = (at as u64 + 1).wrapping_mul(salt | 1) ^ (seed as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let seed = (seed as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let hash = (at as u64 + 1).wrapping_mul(salt | 1) ^ seed;
                 (hash.wrapping_mul(0xd134_2543_de82_ef95) >> 11) as f64 / (1_u64 << 53) as f64
             };
             let Some(mut race) = Race::new(count, false, true, budget) else { return Ok(()) };

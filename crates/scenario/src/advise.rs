@@ -2,36 +2,14 @@
 
 use super::claims::known;
 use super::groups::GroupOptions;
-use super::root_options::Scenario;
+use super::root_options::{AdviseOptions, Scenario};
 use super::set::{self, Change};
 use super::vary::Axis;
 use super::{Options as Given, metrics, tree};
 use shallop_core::Span;
-use shallop_options::{Item, Options, Problem, RawValue, Section, Unread};
+use shallop_options::{Item, Problem, RawValue, Section};
 use shallop_plan::study::Variant;
 use shallop_results::question::{Bounded, Question, canonical};
-
-/// The keys of `[advise]`.
-#[derive(Clone, Debug, Options)]
-pub(super) struct AdviseOptions {
-    /// The metric of which the best candidate has least, such as `"groups.web.fct.all.p99_s"`. The metrics are those of
-    /// claims.
-    pub minimise: Option<String>,
-    /// The metric of which the best candidate has most, in place of `minimise`.
-    pub maximise: Option<String>,
-    /// Bounds that the best candidate meets, such as `"loss_rate <= 1e-5"`.
-    #[key(default = Vec::new())]
-    pub subject_to: Vec<String>,
-    /// The computing time that all runs together may take, in minutes.
-    #[key(Number(0.001, 1e6), default = 5.0)]
-    pub budget_minutes: f64,
-    /// The number of runs of the full duration that the race may cost, in place of `budget_minutes`.
-    #[key(Integer(1, 1_000_000_000))]
-    pub budget_runs: Option<u64>,
-    /// The keys that the candidates differ in, each with a list of values. The schemes are candidates too.
-    #[key(Overrides)]
-    pub space: Option<Unread>,
-}
 
 /// The section, after the changes of the command line to it.
 pub(super) fn changed(base: &Item, asked: &[Change]) -> Result<Item, Problem> {

@@ -1,7 +1,6 @@
 //! `advise`: races the candidates of a scenario, and prints and stores the advice.
 
-use crate::advise_args::Advise;
-use crate::args::Format;
+use crate::args::{Advise, Format};
 use crate::exit_codes::INTERRUPTED;
 use crate::input::Input;
 use crate::{print, progress::ProgressReporter, run};
@@ -15,7 +14,7 @@ use shallop_workbench::{Progress, StudyTask, diagnostic::Result, jobs};
 use std::{num::NonZeroUsize, process::ExitCode, sync::atomic::AtomicBool};
 
 pub fn advise(args: &Advise, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
-    let given = args.options();
+    let given = options(args);
     let read = |set: &[(String, String)]| -> Result<Study> {
         let set = given.set.iter().chain(set).cloned().collect();
         let mut study = input.study(Options { set, ..given.clone() })?;
@@ -45,6 +44,23 @@ pub fn advise(args: &Advise, input: &Input, stop: &AtomicBool) -> Result<ExitCod
     }
     show(&advice, args)?;
     Ok(if advice.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// The scenario with the question that these options ask: they set keys of `[advise]`.
+fn options(args: &Advise) -> Options {
+    let text = |text: &String| serde_json::Value::from(text.as_str()).to_string();
+    let named = [("minimise", &args.minimise), ("maximise", &args.maximise)];
+    let mut asked: Vec<(&str, String)> =
+        named.iter().filter_map(|(key, metric)| Some((*key, text(metric.as_ref()?)))).collect();
+    if !args.subject_to.is_empty() {
+        let all: Vec<String> = args.subject_to.iter().map(text).collect();
+        asked.push(("subject_to", format!("[{}]", all.join(", "))));
+    }
+    asked.extend(args.minutes.map(|minutes| ("budget_minutes", minutes.to_string())));
+    asked.extend(args.runs.map(|runs| ("budget_runs", runs.to_string())));
+    let mut options = args.points.options(args.source.options());
+    options.set.extend(asked.into_iter().map(|(key, value)| (format!("advise.{key}"), value)));
+    Options { candidates: true, programs: args.programs.programs(), ..options }
 }
 
 /// The scenario with the settings of this command that are not of `[advise]`.

@@ -1,6 +1,5 @@
 //! The command-line arguments. Doc comments here are the text of `--help`.
 
-use crate::advise_args::Advise;
 use crate::host_args::{Doctor, Kernel, Rehearse, Shell, Tape};
 use crate::point_args::PointOptions;
 pub use crate::program_args::{Completions, Export, Man, ProgramOptions, Schema};
@@ -279,6 +278,42 @@ pub enum Format {
 }
 
 #[derive(Debug, Args)]
+pub struct Advise {
+    #[command(flatten)]
+    pub source: ScenarioOptions,
+    #[command(flatten)]
+    pub programs: ProgramsOption,
+    #[command(flatten)]
+    pub points: PointOptions,
+    /// Choose only among these schemes, separated by commas or with the option repeated. Quote names with commas
+    #[arg(long, value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Look for the candidate with least of this metric, one of those of claims: fct.small.p99_s, groups.web.loss_rate
+    #[arg(long, value_name = "METRIC", conflicts_with = "maximise")]
+    pub minimise: Option<String>,
+    /// Look for the candidate with most of this metric
+    #[arg(long, value_name = "METRIC")]
+    pub maximise: Option<String>,
+    /// A bound that the candidate meets, as 'loss_rate <= 1e-5'; several with the option repeated
+    #[arg(long, value_name = "BOUND")]
+    pub subject_to: Vec<String>,
+    /// Spend about this many minutes of computing
+    #[arg(long, value_name = "N", value_parser = arguments::minutes, conflicts_with = "runs")]
+    pub minutes: Option<f64>,
+    /// Spend this many runs of the full duration, instead of minutes: the answer then does not depend on the machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub runs: Option<u64>,
+    /// Run N runs at a time; default: one per core
+    #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write report.html, advise.json and each run to this folder; the command takes up there what an earlier one left
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub printed: PrintOptions,
+}
+
+#[derive(Debug, Args)]
 pub struct Compare {
     /// The first results: a folder that was given to --out, or a scenario to run first
     #[arg(value_name = "A")]
@@ -398,7 +433,7 @@ fn closed(text: &str, quote: char) -> bool {
 }
 
 /// Makes a parser for the name of a folder that is not empty.
-pub fn folder() -> impl TypedValueParser<Value = PathBuf> {
+fn folder() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text.to_str() {
         Some(text) => arguments::folder(text),
         None => Ok(PathBuf::from(text)),

@@ -4,7 +4,6 @@
 //! The library is for programs that add controllers to the command: [`main_with`].
 
 mod advise;
-mod advise_args;
 mod agree;
 mod args;
 mod bench;

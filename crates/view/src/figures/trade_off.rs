@@ -44,8 +44,8 @@ pub fn figure(advice: &Advice, [x, y]: [(&str, &str); 2]) -> Figure {
             ],
         },
     });
-    let caption = "Means over the seeds of each candidate. Candidates that are out early have fewer seeds, or one short \
-                   run. No candidate is better in both than one on the front.";
+    let caption = "Means over the seeds of each candidate, of which there are fewer if it was out early. No candidate \
+                   is better in both than one on the front.";
     Figure {
         id: "trade-off".to_owned(),
         title: format!("{} against {}", y.1, x.1),
