@@ -33,6 +33,8 @@ pub const AXES: [&str; 2] = ["loss_rate", "fct.all.p99_s"];
 /// Candidates that are compared at other loads and round trips, and the seeds for that.
 const FIRST: usize = 3;
 const SEEDS: u64 = 3;
+/// The most candidates that a table of text has.
+const MOST_ROWS: usize = 24;
 /// Seconds below which a forecast says no more than that it is short.
 const SHORT_SECONDS: f64 = 5.0;
 
@@ -372,8 +374,12 @@ fn tables(advice: &Advice) -> impl Iterator<Item = (&'static str, Grid)> {
 
 /// The advice as text: the ranking, the finding, the tables and the next command.
 pub fn text(advice: &Advice, form: TableForm) -> String {
-    let mut parts: Vec<String> = tables(advice).map(|(_, grid)| render(&grid, form)).collect();
-    parts.insert(1, advice.finding.clone());
+    let mut ranking = advice.ranking();
+    let more = ranking.rows.len().saturating_sub(MOST_ROWS);
+    ranking.rows.truncate(MOST_ROWS);
+    let more = if more > 0 { format!("\n… {more} more: --json and --out have all") } else { String::new() };
+    let mut parts = vec![render(&ranking, form) + &more, advice.finding.clone()];
+    parts.extend(tables(advice).skip(1).map(|(_, grid)| render(&grid, form)));
     parts.push(format!("Next: {}", advice.next));
     parts.join("\n\n")
 }

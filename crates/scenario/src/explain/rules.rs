@@ -35,7 +35,12 @@ pub fn rules(study: &Study, (point, scheme): (usize, usize), keys: &[String]) ->
     };
     // The last section has the parameters.
     let lines = derived.iter().take(2).flat_map(|section| &section.lines).filter(named);
-    section.lines.extend(lines.cloned());
+    for line in lines {
+        // Pools with equal thresholds once, whatever the number of their ports.
+        if !section.lines.iter().any(|known| (&known.value, &known.how) == (&line.value, &line.how)) {
+            section.lines.push(line.clone());
+        }
+    }
     Ok(section.lines)
 }
 

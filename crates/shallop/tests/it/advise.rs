@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::{fs, thread::sleep, time::Duration};
 
-const TOP: &str = "title = \"A few flows\"\nduration = \"400ms\"\nsample = \"1ms\"\nstack = \"ns2\"";
+const TOP: &str = "title = \"A few flows\"\nduration = \"100ms\"\nsample = \"1ms\"\nstack = \"ns2\"";
 
 fn arguments<'a>(out: &'a str, runs: &'a str) -> Vec<&'a str> {
     let question = ["--minimise", "rtt.mean_s", "--vary", "switch.default.mark.above=3KB,10KB,30KB,100KB"];
