@@ -146,16 +146,19 @@ impl Advice {
         let Question { metric, maximise, bounds, .. } = &self.question;
         let excess = |bound: &Bounded, candidate: &Candidate| bound.excess(candidate.mean(&bound.metric));
         let missed = bounds.iter().find(|bound| self.candidates.iter().all(|it| excess(bound, it) > 0.0));
-        let counted = |standings: &[Standing]| {
-            self.candidates.iter().filter(|candidate| standings.contains(&candidate.standing)).count()
-        };
-        let worse = counted(&[Standing::Worse, Standing::Misses]);
-        let (open, alike) = (counted(&[Standing::Open]), counted(&[Standing::Alike]));
-        let early = counted(&[Standing::Halved]);
         let all = self.candidates.len();
         let mut text = if best.excess.is_none_or(|excess| excess <= 0.0) || bounds.is_empty() {
             let most = if *maximise { "most" } else { "least" };
-            let meets = if bounds.is_empty() { "" } else { ", and meets the bounds" };
+            let is_near = |bound: &Bounded| {
+                let estimate = best.metrics.get(&bound.metric);
+                let ends = estimate.and_then(|estimate| estimate.low.zip(estimate.high));
+                ends.is_some_and(|(low, high)| low <= bound.bound && bound.bound <= high)
+            };
+            let meets = match bounds.iter().find(|bound| is_near(bound)) {
+                _ if bounds.is_empty() => String::new(),
+                None => ", and meets the bounds".to_owned(),
+                Some(bound) => format!(", and meets the bounds; its seeds do not decide on {}", bound.text),
+            };
             format!("{} has the {most} {metric} of {all} candidates, {}{meets}.", best.name, best.cell(metric))
         } else if let Some(bound) = missed {
             let nearest = self.candidates.iter().min_by(|a, b| excess(bound, a).total_cmp(&excess(bound, b)));
@@ -174,19 +177,14 @@ impl Advice {
                 significant(excess)
             )
         };
-        let parts = [
-            (worse, "decided against"),
-            (alike, "equal to it within 5 %"),
-            (open, "not decided"),
-            (early, "left out early"),
-        ];
-        let parts: Vec<String> =
-            parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        if !parts.is_empty() {
-            text.push_str(&format!(" Of the others: {}.", parts.join(", ")));
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for other in &self.candidates[1..] {
+            *counts.entry(other.standing.word()).or_default() += 1;
         }
+        let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        text = format!("{text} The others: {}.", counts.join(", "));
         if self.interrupted {
-            text.push_str(" The race was interrupted: this is the ranking so far.");
+            text += " The race was interrupted: this is the ranking so far.";
         }
         self.finding = text;
     }

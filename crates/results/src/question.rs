@@ -1,8 +1,6 @@
 //! The question of `[advise]`: an objective and bounds, on the metrics of claims.
 
-use crate::claim_fields::{self, figure};
-use crate::metrics::Figure;
-use crate::summary::Run;
+use crate::claim_fields;
 use crate::table::significant;
 use crate::units::{NONE, Quantity, Unit};
 use schemars::JsonSchema;
@@ -84,11 +82,6 @@ pub fn canonical(path: &str) -> String {
         }
         _ => path,
     }
-}
-
-/// The value of a metric in a run, if the run has it.
-pub fn value(run: &Run, path: &str) -> Option<Figure> {
-    figure(run, path, None).ok()
 }
 
 /// Values with the unit that suits the first, of the units of the metric: "5.31 ms".

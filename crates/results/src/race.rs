@@ -131,7 +131,7 @@ impl Race {
     }
 
     /// The runs of the next rung; `None` at the end of the race.
-    pub fn next(&mut self) -> Option<Rung> {
+    pub fn rung(&mut self) -> Option<Rung> {
         let racing: Vec<usize> = self.ranking().into_iter().filter(|&at| self.entrants[at].out.is_none()).collect();
         let (done, ran) = (self.entrants[racing[0]].full.len(), self.entrants[racing[0]].short.is_some());
         if self.idle >= 2 || done >= MOST || done >= FIRST && self.is_decided(&racing) {
@@ -194,7 +194,10 @@ impl Race {
     }
 
     fn order(&self, a: &Entrant, b: &Entrant) -> Ordering {
-        let later = |entrant: &Entrant| (entrant.out.is_some(), std::cmp::Reverse(entrant.full.len()));
+        let later = |entrant: &Entrant| {
+            let (runs, full) = (entrant.samples().len(), entrant.full.len());
+            (entrant.out.is_some(), runs == 0, std::cmp::Reverse(full))
+        };
         let (missed, objective) = ((a.excess(), b.excess()), (a.objective(), b.objective()));
         let objective = if self.maximise { (objective.1, objective.0) } else { objective };
         later(a)
@@ -222,10 +225,10 @@ impl Race {
         let level =
             |contrasts: &[Contrast]| Level::beside(contrasts.iter().filter_map(Contrast::deviation).collect(), true);
         // Excess as a ratio to the bound, so that factors are compared as factors.
-        let worst = |sample: &Sample| 1.0 + sample.excess.iter().copied().fold(0.0, f64::max);
+        let missed = |sample: &Sample| 1.0 + sample.excess.iter().copied().fold(0.0, f64::max);
         if other.excess() > 0.0 {
-            let base = |sample: &Sample| if best.excess() > 0.0 { worst(sample) } else { 1.0 };
-            let pairs = best.full.iter().map(base).zip(other.full.iter().map(worst));
+            let base = |sample: &Sample| if best.excess() > 0.0 { missed(sample) } else { 1.0 };
+            let pairs = best.full.iter().map(base).zip(other.full.iter().map(missed));
             let contrast = contrast(pairs);
             let shown = contrast.map(|contrast| contrast.shown(level(&[contrast])));
             return if shown == Some(Shown::More) { Standing::Misses } else { Standing::Open };
@@ -256,7 +259,7 @@ mod tests {
     /// Runs a race to its end with results by candidate and seed. Returns the full runs that it cost.
     fn run(race: &mut Race, of: impl Fn(usize, usize) -> Sample) -> f64 {
         let mut cost = 0.0;
-        while let Some(rung) = race.next() {
+        while let Some(rung) = race.rung() {
             for &at in &rung.candidates {
                 cost += if rung.is_short { 1.0 / SHORT as f64 } else { rung.seeds.len() as f64 };
                 race.record(at, rung.is_short, rung.seeds.clone().map(|seed| of(at, seed)).collect());

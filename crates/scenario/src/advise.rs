@@ -1,12 +1,12 @@
 //! The section `[advise]`: the question of `shallop advise`, and the space of its candidates.
 
-use super::claims::known;
 use super::groups::GroupOptions;
 use super::root_options::{AdviseOptions, Scenario};
 use super::set::{self, Change};
 use super::vary::Axis;
 use super::{Options as Given, metrics, tree};
 use shallop_core::Span;
+use shallop_options::suggest::{list, near};
 use shallop_options::{Item, Problem, RawValue, Section};
 use shallop_plan::study::Variant;
 use shallop_results::question::{Bounded, Question, canonical};
@@ -101,8 +101,16 @@ pub(super) fn question(root: &Item, points: &[Variant]) -> Result<Option<Questio
     let about: Vec<&Variant> = points.iter().collect();
     let check = |metric: &str| {
         let all = metrics::known(metric, false, &about);
-        known(&section, key, metric, all.iter().map(String::as_str))
-            .map_err(|problem| Problem { reason: format!("there is no metric \"{metric}\""), ..problem })
+        if all.iter().any(|known| known == metric) {
+            return Ok(());
+        }
+        let near = near(metric, all.iter().map(String::as_str));
+        let guess = if near.is_empty() {
+            "names are in docs/results.md".into()
+        } else {
+            format!("did you mean {}?", list(near))
+        };
+        Err(section.reject(key, format!("there is no metric \"{metric}\"")).with_help(guess))
     };
     let metric = canonical(metric);
     check(&metric)?;

@@ -262,7 +262,7 @@ fn about<'a>(
 }
 
 /// Checks that `name`, the value of `key`, is one of `names`.
-pub(super) fn known<'a>(
+fn known<'a>(
     section: &Section<'_>, key: &'static Key, name: &str, names: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Problem> {
     if names.clone().any(|other| other == name) {

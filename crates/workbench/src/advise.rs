@@ -8,12 +8,12 @@ use crate::identity::{Identity, digest};
 use crate::jobs::{JobOptions, Progress, run_all};
 use crate::printable::shell_word;
 use crate::{REPORT, RunArchive, TableForm, render};
-use serde::{Deserialize, Serialize};
+use indexmap::IndexMap;
 use shallop_plan::Study;
 use shallop_results::advice::{Advice, Candidate, Elsewhere};
-use shallop_results::claim_fields::quantity;
-use shallop_results::metrics::{Figure, find};
-use shallop_results::question::{Question, value};
+use shallop_results::claim_fields::{figure, quantity};
+use shallop_results::metrics::Figure;
+use shallop_results::question::Question;
 use shallop_results::race::{Race, SHORT, Sample};
 use shallop_results::units::Quantity;
 use shallop_results::{Estimate, Job, Shard, summary::Run, table::Grid};
@@ -22,11 +22,11 @@ use shallop_store::{read_text, write_file};
 use shallop_view::figures::trade_off;
 use shallop_view::page::{self, PageTable};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{ops::Range, path::Path};
 
 /// The file in the results folder with the budget in runs.
-const BUDGET: &str = "budget.json";
+const BUDGET: &str = "budget.txt";
 pub const ADVICE: &str = "advise.json";
 /// Metrics that are kept of each run besides those of the question: the axes of the picture.
 pub const AXES: [&str; 2] = ["loss_rate", "fct.all.p99_s"];
@@ -56,22 +56,15 @@ pub struct Adviser<'a> {
     pub progress: &'a dyn Fn(&Study) -> Box<dyn Progress>,
 }
 
-/// A candidate by its indices in the study.
-#[derive(Clone, Debug)]
-struct Place {
-    point: usize,
-    scheme: usize,
-    name: String,
-}
-
 type Measured = BTreeMap<String, Figure>;
 
-/// The stored budget.
-#[derive(Debug, Serialize, Deserialize)]
-struct Budget {
-    /// A digest of the question and its candidates.
-    question: String,
-    runs: u64,
+/// A race: the study and its question, with each candidate as its first run and its name.
+struct Field {
+    study: Study,
+    question: Question,
+    places: Vec<(Job, String)>,
+    /// The results of the longest runs of each candidate.
+    measured: Vec<Vec<Measured>>,
 }
 
 impl Adviser<'_> {
@@ -90,92 +83,82 @@ impl Adviser<'_> {
         // The first candidates also run at twice the load and the delays.
         let each = (2 * FIRST) as u64;
         let seeds = [SEEDS, 1].into_iter().find(|seeds| seeds * each * 4 <= budget).unwrap_or(0);
-        let race = Race::new(places.len(), question.maximise, short.is_some(), budget - seeds * each);
-        let Some(mut race) = race else {
+        let Some(mut race) = Race::new(places.len(), question.maximise, short.is_some(), budget - seeds * each) else {
             let what = format!("the budget of {budget} runs is too small for {} candidates", places.len());
             return Err(with_help(&what, &"more --minutes or --runs, or fewer candidates"));
         };
-        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); places.len()];
-        let mut interrupted = false;
-        while let Some(rung) = race.next() {
-            let of = short.as_ref().filter(|_| rung.is_short).unwrap_or(&study);
-            let wanted: Vec<&Place> = rung.candidates.iter().map(|&at| &places[at]).collect();
-            let runs = self.run(of, &wanted, rung.seeds.clone().map(|seed| seed as u64), &question)?;
-            interrupted = runs.iter().any(|runs| runs.len() < rung.seeds.len());
-            let is_first = measured.iter().all(Vec::is_empty);
-            for (&at, runs) in rung.candidates.iter().zip(runs) {
-                // Only complete rungs count, or the first one as far as it came.
-                if runs.len() < rung.seeds.len() || interrupted && !is_first {
-                    continue;
-                }
-                race.record(at, rung.is_short, runs.iter().map(|run| sample(&question, run)).collect());
-                measured[at].retain(|_| rung.seeds.start > 0);
-                measured[at].extend(runs);
-            }
-            if interrupted {
-                break;
-            }
-            race.judge();
-        }
-        let ranking: Vec<usize> = race.ranking().into_iter().filter(|&at| !measured[at].is_empty()).collect();
+        let mut field = Field { measured: vec![Vec::new(); places.len()], study, question, places };
+        let mut interrupted = self.race(&mut race, &mut field, short.as_ref())?;
+        let mut ranking = race.ranking();
+        ranking.retain(|&at| !field.measured[at].is_empty());
         let Some(&best) = ranking.first() else {
             return Err(plain(&"interrupted before a candidate had run; finished runs are kept with --out"));
         };
-        let first: Vec<&Place> = ranking.iter().take(FIRST).map(|&at| &places[at]).collect();
         let mut elsewhere = Vec::new();
         if seeds > 0 && !interrupted {
+            let first = &ranking[..FIRST.min(ranking.len())];
             for (what, set) in ["load × 2", "delays × 2"].into_iter().zip(&self.variants[1..]) {
-                elsewhere.push(self.elsewhere(what, set, &first, seeds, &question)?);
+                elsewhere.push(self.elsewhere((what, set), &field, first, seeds as usize)?);
             }
             interrupted = self.stop.load(Ordering::Relaxed);
         }
-        let candidate = |&at: &usize| {
-            let (place, runs) = (&places[at], race.entrants[at].runs());
-            let excess = race.entrants[at].excess();
-            Candidate {
-                name: place.name.clone(),
-                scheme: study.points[place.point].plan.schemes[place.scheme].name.clone(),
-                point: study.points[place.point].set.clone(),
-                standing: race.standing(at),
-                metrics: means(&measured[at]),
-                excess: excess.is_finite().then_some(excess),
-                runs: runs.1 as u64,
-                short_runs: runs.0 as u64,
-            }
-        };
-        let keys: BTreeSet<String> = study.points.iter().flat_map(|point| point.set.keys().cloned()).collect();
+        let (job, name) = &field.places[best];
+        let points = &field.study.points;
+        let keys: BTreeSet<String> = points.iter().flat_map(|point| point.set.keys().cloned()).collect();
         let keys: Vec<String> = keys.into_iter().collect();
-        let place = &places[best];
         let mut advice = Advice {
-            scenario: study.title.clone(),
+            scenario: field.study.title.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             budget_runs: budget,
             short: short.map(|_| 1.0 / SHORT as f64),
             interrupted,
             finding: String::new(),
-            candidates: ranking.iter().map(candidate).collect(),
-            rules: rules(&study, (place.point, place.scheme), &keys).map_err(|why| plain(&why))?,
+            candidates: ranking.iter().map(|&at| field.candidate(&race, at)).collect(),
+            rules: rules(&field.study, (job.point, job.scheme), &keys)
+                .map_err(|why| plain(&format!("{name}: {why}")))?,
             elsewhere,
-            next: self.next(&study, place),
-            question,
+            next: self.next(&field.study, *job),
+            question: field.question,
         };
         advice.say();
         Ok(advice)
     }
 
+    /// Runs the race. Returns whether it was interrupted.
+    fn race(&self, race: &mut Race, field: &mut Field, short: Option<&Study>) -> Result<bool> {
+        while let Some(rung) = race.rung() {
+            let of = short.filter(|_| rung.is_short).unwrap_or(&field.study);
+            let all = self.run(of, field, &rung.candidates, rung.seeds.clone())?;
+            let interrupted = all.iter().any(|runs| runs.len() < rung.seeds.len());
+            let is_first = field.measured.iter().all(Vec::is_empty);
+            for (&at, runs) in rung.candidates.iter().zip(all) {
+                // Only complete rungs count, or the first one as far as it came.
+                if runs.len() == rung.seeds.len() && (is_first || !interrupted) {
+                    race.record(at, rung.is_short, runs.iter().map(|run| sample(&field.question, run)).collect());
+                    field.measured[at].retain(|_| rung.seeds.start > 0);
+                    field.measured[at].extend(runs);
+                }
+            }
+            if interrupted {
+                return Ok(true);
+            }
+            race.judge();
+        }
+        Ok(false)
+    }
+
     /// The budget in runs of the full duration: as given, as an earlier command stored it, or from a forecast.
-    fn budget(&self, study: &Study, question: &Question, places: &[Place]) -> Result<u64> {
+    fn budget(&self, study: &Study, question: &Question, places: &[(Job, String)]) -> Result<u64> {
         if let Some(runs) = question.runs {
             return Ok(runs);
         }
-        let jobs: Vec<Job> = places.iter().map(|place| job(study, place)).collect();
-        let of = |job: &Job| Identity::for_run(&study.points[job.point].plan, job.scheme, job.seed).to_string();
-        let all: Vec<String> = jobs.iter().map(of).collect();
+        let jobs: Vec<Job> = places.iter().map(|place| place.0).collect();
+        let all: Vec<Identity> = jobs.iter().map(|job| identity(study, *job)).collect();
         let asked = digest(format!("{question:?} {all:?}").as_bytes());
         let stored = self.folder.map(|folder| folder.join(BUDGET));
-        let read = |path: &std::path::PathBuf| serde_json::from_str::<Budget>(&read_text(path).ok()?).ok();
-        if let Some(known) = stored.as_ref().and_then(read).filter(|known| known.question == asked) {
-            return Ok(known.runs);
+        let text = stored.as_ref().and_then(|path| read_text(path).ok()).unwrap_or_default();
+        if let Some(runs) = text.strip_prefix(&asked).and_then(|runs| runs.trim().parse().ok()) {
+            return Ok(runs);
         }
         let seconds = match forecast(&[(study, jobs)], 1) {
             Forecast::Short => SHORT_SECONDS,
@@ -185,30 +168,25 @@ impl Adviser<'_> {
                 return Err(with_help(&what, &"give the budget in runs, with --runs"));
             }
         };
-        let each = seconds / places.len() as f64;
-        let budget = Budget { question: asked, runs: (question.minutes * 60.0 * self.threads as f64 / each) as u64 };
+        let runs = (question.minutes * 60.0 * self.threads as f64 * places.len() as f64 / seconds) as u64;
         if let Some(path) = stored {
-            let text = serde_json::to_vec(&budget).map_err(|why| plain(&why))?;
-            write_file(path, &text).map_err(|why| plain(&why))?;
+            write_file(path, format!("{asked} {runs}\n").as_bytes()).map_err(|why| plain(&why))?;
         }
-        Ok(budget.runs)
+        Ok(runs)
     }
 
     /// Runs candidates with these seeds, counted from the first one of the scenario. Results are in the order of the
     /// candidates, and of the seeds up to the first that was interrupted.
-    fn run(
-        &self, study: &Study, places: &[&Place], seeds: impl Iterator<Item = u64>, question: &Question,
-    ) -> Result<Vec<Vec<Measured>>> {
-        let first = study.seeds.first().copied().unwrap_or_default();
-        let alone = |place: &&Place| {
-            let mut point = study.points[place.point].clone();
-            point.plan.schemes = vec![point.plan.schemes[place.scheme].clone()];
+    fn run(&self, study: &Study, field: &Field, at: &[usize], seeds: Range<usize>) -> Result<Vec<Vec<Measured>>> {
+        let alone = |&at: &usize| {
+            let job = field.places[at].0;
+            let mut point = study.points[job.point].clone();
+            point.plan.schemes = vec![point.plan.schemes[job.scheme].clone()];
             point
         };
-        let points = places.iter().map(alone).collect();
-        let part = Study { points, seeds: seeds.map(|seed| first + seed).collect(), ..study.clone() };
+        let seeds = seeds.map(|seed| field.places[0].0.seed + seed as u64).collect();
+        let part = Study { points: at.iter().map(alone).collect(), seeds, ..study.clone() };
         let archive = self.folder.map(RunArchive::in_results);
-        let progress = (self.progress)(&part);
         let options = JobOptions {
             jobs: self.jobs,
             cores: 1,
@@ -217,108 +195,111 @@ impl Adviser<'_> {
             shard: Shard::WHOLE,
             stop: self.stop,
         };
-        let done = if self.stop.load(Ordering::Relaxed) { Ok(Vec::new()) } else { run_all(&part, options, &*progress) };
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(vec![Vec::new(); at.len()]);
+        }
+        let progress = (self.progress)(&part);
+        let done = run_all(&part, options, &*progress);
         progress.close();
         let done = done.map_err(|why| study_error(&why))?;
         let of = |point: usize, seed: u64| {
             let found = done.iter().find(|run| (run.job.point, run.job.seed) == (point, seed));
-            found.map(|run| measure(question, &run.run))
+            found.map(|run| measure(&field.question, &run.run))
         };
-        let each = |point| part.seeds.iter().map_while(|&seed| of(point, seed)).collect();
-        Ok((0..places.len()).map(each).collect())
+        Ok((0..at.len()).map(|point| part.seeds.iter().map_while(|&seed| of(point, seed)).collect()).collect())
     }
 
     /// The first candidates under a changed scenario.
     fn elsewhere(
-        &self, what: &str, set: &[(String, String)], first: &[&Place], seeds: u64, question: &Question,
+        &self, (what, set): (&str, &Changes), field: &Field, first: &[usize], seeds: usize,
     ) -> Result<Elsewhere> {
-        let mut row = Elsewhere {
+        let row = |objectives, best| Elsewhere {
             what: what.to_owned(),
             set: set.iter().cloned().collect(),
-            objectives: Vec::new(),
-            best: "the scenario has no such key".to_owned(),
+            objectives,
+            best,
         };
-        if set.is_empty() {
-            return Ok(row);
-        }
         let changed = match (self.read)(set) {
+            _ if set.is_empty() => return Ok(row(Vec::new(), "the scenario has no such key".to_owned())),
+            Err(why) => return Ok(row(Vec::new(), format!("not possible: {why}"))),
             Ok(changed) => changed,
-            Err(why) => {
-                row.best = format!("not possible: {why}");
-                return Ok(row);
-            }
         };
-        let runs = self.run(&changed, first, 0..seeds, question)?;
-        if runs.iter().any(|runs| (runs.len() as u64) < seeds) {
-            row.best = "interrupted".to_owned();
-            return Ok(row);
+        let all = self.run(&changed, field, first, 0..seeds)?;
+        if all.iter().any(|runs| runs.len() < seeds) {
+            return Ok(row(Vec::new(), "interrupted".to_owned()));
         }
-        row.objectives = runs.iter().map(|runs| Some(means(runs).get(&question.metric)?.mean)).collect();
-        let mut race = Race::of(first.len(), question.maximise);
-        for (at, runs) in runs.iter().enumerate() {
-            race.record(at, false, runs.iter().map(|run| sample(question, run)).collect());
+        let mut race = Race::of(first.len(), field.question.maximise);
+        for (at, runs) in all.iter().enumerate() {
+            race.record(at, false, runs.iter().map(|run| sample(&field.question, run)).collect());
         }
         let best = race.ranking()[0];
         let misses = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
-        row.best = format!("{}{misses}", first[best].name);
-        Ok(row)
+        let objectives = all.iter().map(|runs| Some(means(runs).get(&field.question.metric)?.mean)).collect();
+        Ok(row(objectives, format!("{}{misses}", field.places[first[best]].1)))
     }
 
     /// The command that configures a switch for a candidate.
-    fn next(&self, study: &Study, place: &Place) -> String {
-        let point = &study.points[place.point];
+    fn next(&self, study: &Study, job: Job) -> String {
+        let point = &study.points[job.point];
         let word = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let set =
-            point.set.iter().map(|(key, value)| format!(" --set {}", shell_word(&format!("{key}={}", word(value)))));
-        let scheme = crate::choice::argument([point.plan.schemes[place.scheme].name.as_str()]);
-        format!("shallop config {} --schemes {scheme}{} --os eos", self.scenario, set.collect::<String>())
+        let set = point.set.iter().map(|(key, value)| shell_word(&format!("{key}={}", word(value))).into_owned());
+        let set: String = set.map(|set| format!(" --set {set}")).collect();
+        let scheme = crate::choice::argument([point.plan.schemes[job.scheme].name.as_str()]);
+        format!("shallop config {} --schemes {scheme}{set} --os eos", self.scenario)
     }
 }
 
-fn job(study: &Study, place: &Place) -> Job {
-    Job { point: place.point, scheme: place.scheme, seed: study.seeds.first().copied().unwrap_or_default() }
+impl Field {
+    fn candidate(&self, race: &Race, at: usize) -> Candidate {
+        let ((job, name), entrant) = (&self.places[at], &race.entrants[at]);
+        let (point, (short, full)) = (&self.study.points[job.point], entrant.runs());
+        Candidate {
+            name: name.clone(),
+            scheme: point.plan.schemes[job.scheme].name.clone(),
+            point: point.set.clone(),
+            standing: race.standing(at),
+            metrics: means(&self.measured[at]),
+            excess: Some(entrant.excess()).filter(|excess| excess.is_finite()),
+            runs: full as u64,
+            short_runs: short as u64,
+        }
+    }
 }
 
-/// Every scheme at every point, runs that cannot differ once.
-fn candidates(study: &Study) -> Vec<Place> {
-    let mut seen: BTreeMap<Identity, Place> = BTreeMap::new();
-    let mut order = Vec::new();
+fn identity(study: &Study, job: Job) -> Identity {
+    Identity::for_run(&study.points[job.point].plan, job.scheme, job.seed)
+}
+
+/// Every scheme at every point, with its name; runs that cannot differ once.
+fn candidates(study: &Study) -> Vec<(Job, String)> {
+    let mut found: IndexMap<String, (Job, String)> = IndexMap::new();
     let several = study.points[0].plan.schemes.len() > 1;
+    let seed = study.seeds.first().copied().unwrap_or_default();
     for (point, at) in study.points.iter().enumerate() {
+        // The last two steps of each key will do.
+        let short = at.set.keys().fold(at.name.clone(), |name, key| {
+            let cut = key.rmatch_indices('.').nth(1).map_or(0, |(dot, _)| dot + 1);
+            name.replace(&format!("{key}="), &format!("{}=", &key[cut..]))
+        });
         for (scheme, of) in at.plan.schemes.iter().enumerate() {
-            let short = short_name(&at.name, at.set.keys());
+            let job = Job { point, scheme, seed };
             let words = [of.name.as_str(), &short].into_iter().skip(usize::from(!several));
             let name = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
-            let place = Place { point, scheme, name };
-            let Job { seed, .. } = job(study, &place);
-            let identity = Identity::for_run(&at.plan, scheme, seed);
-            match seen.get_mut(&identity) {
+            let known = found.entry(identity(study, job).to_string()).or_insert((job, name));
+            if several && known.0 != job {
                 // The keys that differ change nothing here.
-                Some(known) if several => known.name.clone_from(&of.name),
-                Some(_) => {}
-                None => {
-                    order.push(identity.clone());
-                    seen.insert(identity, place);
-                }
+                known.1.clone_from(&of.name);
             }
         }
     }
-    order.iter().filter_map(|identity| seen.remove(identity)).collect()
-}
-
-/// The name of a point with the last two steps of each key.
-fn short_name<'a>(name: &str, keys: impl Iterator<Item = &'a String>) -> String {
-    keys.fold(name.to_owned(), |name, key| {
-        let cut = key.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
-        name.replace(&format!("{key}="), &format!("{}=", &key[cut..]))
-    })
+    found.into_values().collect()
 }
 
 /// The metrics of a run that the advice is about.
 fn measure(question: &Question, run: &Run) -> Measured {
     let bounds = question.bounds.iter().map(|bound| bound.metric.as_str());
     let paths = bounds.chain([question.metric.as_str()]).chain(AXES);
-    paths.filter_map(|path| Some((path.to_owned(), value(run, path)?))).collect()
+    paths.filter_map(|path| Some((path.to_owned(), figure(run, path, None).ok()?))).collect()
 }
 
 fn sample(question: &Question, run: &Measured) -> Sample {
@@ -343,13 +324,10 @@ pub fn publish(folder: &Path, advice: &Advice) -> Result<()> {
     let mut text = serde_json::to_vec_pretty(advice).map_err(|why| plain(&why))?;
     text.push(b'\n');
     write_file(folder.join(ADVICE), &text).map_err(|why| plain(&why))?;
+    // Flows without end have no completion times.
     let objective = advice.question.metric.as_str();
-    let title = |metric: &str| find(metric).map_or_else(|| metric.to_owned(), |metric| metric.title());
-    let [loss, time] = AXES.map(title);
-    let picture = trade_off::figure(advice, [(AXES[0], &loss), (AXES[1], &time)]);
-    let other = || trade_off::figure(advice, [(AXES[0], &loss), (objective, objective)]);
-    let mut figures = if picture.rows.is_empty() { vec![other()] } else { vec![picture] };
-    figures.retain(|figure| !figure.rows.is_empty());
+    let pictures = [AXES[1], objective].map(|metric| trade_off::figure(advice, [AXES[0], metric]));
+    let figures: Vec<_> = pictures.into_iter().filter(|figure| !figure.rows.is_empty()).take(1).collect();
     let tables = tables(advice).map(|(title, Grid { header, rows, words })| PageTable {
         title: title.to_owned(),
         header,

@@ -5,12 +5,14 @@ use crate::spec_parts::{self, HALF, NominalScale, SCHEMA};
 use serde_json::json;
 use shallop_results::advice::Advice;
 use shallop_results::claim_fields::quantity;
+use shallop_results::metrics::{Metric, find};
 use shallop_results::units::Unit;
 
 const KINDS: [&str; 2] = ["on the Pareto front", "another is better in both"];
 
 /// Makes the figure; without rows if no candidate has both metrics.
-pub fn figure(advice: &Advice, [x, y]: [(&str, &str); 2]) -> Figure {
+pub fn figure(advice: &Advice, paths: [&str; 2]) -> Figure {
+    let [x, y] = paths.map(|path| (path, find(path).map_or_else(|| path.to_owned(), Metric::title)));
     let mean = |at: usize, path: &str| advice.candidates[at].metrics.get(path).map(|estimate| estimate.mean);
     let placed = (0..advice.candidates.len()).filter_map(|at| Some((at, mean(at, x.0)?, mean(at, y.0)?)));
     let placed: Vec<(usize, f64, f64)> = placed.collect();
@@ -23,7 +25,7 @@ pub fn figure(advice: &Advice, [x, y]: [(&str, &str); 2]) -> Figure {
         let kind = KINDS[usize::from(beaten)].into();
         rows.push([advice.candidates[at].name.clone().into(), kind, across.put(a).into(), up.put(b).into()]);
     }
-    let [across, up] = [across.title(x.1), up.title(y.1)];
+    let [across, up] = [across.title(&x.1), up.title(&y.1)];
     let kinds = KINDS.map(str::to_owned);
     let names = NominalScale { field: "place", title: "candidates", all: &kinds };
     let spec = json!({
