@@ -77,8 +77,8 @@ fn axis(changes: &[Change], given: &Given) -> Result<Option<Axis>, Problem> {
     }
     let step = |item: &Item| {
         let value = item.text().map_or_else(|| tree::json(item).to_string(), str::to_owned);
-        let changed = changes.iter().map(|change| Change { item: item.clone(), ..change.clone() });
-        (format!("{}={value}", first.key()), changed.collect())
+        let moved = changes.iter().map(|change| Change { item: item.clone(), ..change.clone() });
+        (format!("{}={value}", first.key()), moved.collect())
     };
     let paths = changes.iter().map(|change| change.path.clone()).collect();
     Ok(Some(Axis { paths, steps: first.item.items().iter().map(step).collect() }))

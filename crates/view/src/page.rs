@@ -191,10 +191,16 @@ pub fn answer(
     let mut body = String::new();
     heading(&mut body, title);
     body.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
-    says.iter().for_each(|text| element(&mut body, "p", "headline", text));
-    figures.iter().for_each(|figure| plot(&mut body, figure));
+    for text in says {
+        element(&mut body, "p", "headline", text);
+    }
+    for figure in figures {
+        plot(&mut body, figure);
+    }
     body.push_str("</section>\n");
-    tables.iter().for_each(|table| section(&mut body, table));
+    for table in tables {
+        section(&mut body, table);
+    }
     body.push_str("</main>\n");
     foot(&mut body, version, file, figures);
     drawn(title, body, figures)
