@@ -64,7 +64,8 @@ def tune(
         A number of a run in summary.json, of which least is wanted: ``"fct.small.p99_s"``,
         ``"groups.web.loss_rate"``.
     space
-        The choices for each key: ``{"switch.default.mark.above": (2, 100, "pkt"), "topology.rate": ["1Gbps", "10Gbps"]}``.
+        The choices for each key: a list, as ``{"topology.rate": ["1Gbps", "10Gbps"]}``, or a range with its unit, as
+        ``{"switch.default.mark.above": (2, 100, "pkt")}``. A range above zero is searched on a logarithmic scale.
     maximise
         Whether most of the objective is wanted.
     subject_to
@@ -93,6 +94,7 @@ def tune(
     sign = -1.0 if maximise else 1.0
     folder, source = ResultsFolder(out), Scenario(scenario)
     kept: dict[int, Results] = {}
+    has_constraints = hasattr(optuna.trial.Trial, "set_constraint")
 
     def attempt(trial: optuna.trial.Trial) -> float:
         values = {key: _suggest(trial, key, choice) for key, choice in space.items()}
@@ -120,11 +122,15 @@ def tune(
             trial.report(value, count)
             if count < seeds and trial.should_prune():
                 raise optuna.TrialPruned
+        if has_constraints:
+            for text, by in zip(subject_to, trial.user_attrs["missed"], strict=True):
+                trial.set_constraint(text, by)
         return value
 
-    sampler = sampler or optuna.samplers.TPESampler(
-        seed=1, constraints_func=lambda trial: trial.user_attrs["missed"]
-    )
+    if sampler is None:
+        # Before version 5 the sampler asks for the constraints of a trial.
+        asks: dict[str, Any] = {"constraints_func": lambda trial: trial.user_attrs["missed"]}
+        sampler = optuna.samplers.TPESampler(seed=1, **({} if has_constraints else asks))
     study = optuna.create_study(sampler=sampler, pruner=pruner or optuna.pruners.MedianPruner())
     workers = 1 if client is None else max(1, len(client.scheduler_info()["workers"]))
     study.optimize(attempt, n_trials=trials, n_jobs=workers)
@@ -143,7 +149,8 @@ def _worst(missed: Sequence[float]) -> float:
 def _suggest(trial: optuna.trial.Trial, key: str, choice: Choice) -> Value:
     """A value of a key: one of a list, or a number of a range, which is whole if its ends are."""
     if not isinstance(choice, tuple):
-        chosen: Value = trial.suggest_categorical(key, list(choice))
+        values: list[Any] = list(choice)
+        chosen: Value = trial.suggest_categorical(key, values)
         return chosen
     low, high, unit = (*choice, "")[:3]
     is_whole = isinstance(low, int) and isinstance(high, int)

@@ -67,8 +67,8 @@ fn options(args: &Advise) -> Options {
 fn words(args: &Advise) -> String {
     let path = args.source.scenario.to_string_lossy();
     let set = args.source.set.iter().filter(|(key, _)| !key.starts_with("advise."));
-    let set = set.map(|(key, value)| format!(" --set {}", shell_word(&format!("{key}={value}"))));
-    format!("{}{}", shell_word(&path), set.collect::<String>())
+    let set = set.map(|(key, value)| format!("--set {}", shell_word(&format!("{key}={value}"))));
+    std::iter::once(shell_word(&path).into_owned()).chain(set).collect::<Vec<_>>().join(" ")
 }
 
 fn show(advice: &Advice, args: &Advise) -> Result<()> {

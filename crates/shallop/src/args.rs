@@ -288,13 +288,13 @@ pub struct Advise {
     /// Choose only among these schemes, separated by commas or with the option repeated. Quote names with commas
     #[arg(long, value_name = "NAME")]
     pub schemes: Vec<String>,
-    /// Look for the candidate with least of this metric, one of those of claims: fct.small.p99_s, groups.web.loss_rate
+    /// Look for the candidate with least of this metric, one of those of claims, as `fct.small.p99_s`
     #[arg(long, value_name = "METRIC", conflicts_with = "maximise")]
     pub minimise: Option<String>,
     /// Look for the candidate with most of this metric
     #[arg(long, value_name = "METRIC")]
     pub maximise: Option<String>,
-    /// A bound that the candidate meets, as 'loss_rate <= 1e-5'; several with the option repeated
+    /// A bound that the candidate meets, as `loss_rate <= 1e-5`; several with the option repeated
     #[arg(long, value_name = "BOUND")]
     pub subject_to: Vec<String>,
     /// Spend about this many minutes of computing

@@ -242,10 +242,14 @@ impl Adviser<'_> {
     fn next(&self, study: &Study, job: Job) -> String {
         let point = &study.points[job.point];
         let word = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let set = point.set.iter().map(|(key, value)| shell_word(&format!("{key}={}", word(value))).into_owned());
-        let set: String = set.map(|set| format!(" --set {set}")).collect();
-        let scheme = crate::choice::argument([point.plan.schemes[job.scheme].name.as_str()]);
-        format!("shallop config {} --schemes {scheme}{set} --os eos", self.scenario)
+        let mut words = vec![format!("shallop config {}", self.scenario)];
+        words.push("--schemes".to_owned());
+        words.push(crate::choice::argument([point.plan.schemes[job.scheme].name.as_str()]));
+        for (key, value) in &point.set {
+            words.extend(["--set".to_owned(), shell_word(&format!("{key}={}", word(value))).into_owned()]);
+        }
+        words.push("--os eos".to_owned());
+        words.join(" ")
     }
 }
 
