@@ -269,65 +269,39 @@ mod tests {
         cost
     }
 
-    fn sample(objective: f64, excess: f64) -> Sample {
-        Sample { objective, excess: vec![excess] }
-    }
-
     proptest! {
         #[test]
-        fn without_noise_the_best_wins_whatever_the_budget(
+        fn a_race_keeps_to_its_budget_and_without_noise_the_best_wins(
             values in prop::collection::vec((1.0..100.0_f64, -1.0..1.0_f64), 2..40),
             (budget, maximise, can_be_short) in (1..500_u64, any::<bool>(), any::<bool>()),
+            noise in prop_oneof![Just(0.0), 0.0..3.0_f64],
         ) {
             let Some(mut race) = Race::new(values.len(), maximise, can_be_short, budget) else { return Ok(()) };
-            let cost = run(&mut race, |at, _| sample(values[at].0, values[at].1));
-            prop_assert!(cost <= budget as f64, "{cost} of {budget}");
+            let of = |at: usize, seed: usize| {
+                let (objective, excess) = values[at];
+                let factor = 1.0 + noise * ((at * 31 + seed * 17 + at * seed) % 23) as f64 / 23.0;
+                Sample { objective: objective * factor, excess: vec![excess * factor] }
+            };
+            prop_assert!(run(&mut race, of) <= budget as f64);
             let best = race.ranking()[0];
             prop_assert_eq!(race.entrants[best].out, None);
-            let (objective, excess) = values[best];
-            for &(other, missed) in &values {
-                prop_assert!(excess.max(0.0) <= missed.max(0.0));
-                let better = if maximise { other > objective } else { other < objective };
-                prop_assert!(!better || missed.max(0.0) > excess.max(0.0), "{} is better than {}", other, objective);
-            }
-        }
-
-        #[test]
-        fn with_noise_a_race_ends_within_its_budget(
-            (count, budget, spread, salt) in (2..40_usize, 1..500_u64, 0.0..3.0_f64, any::<u64>()),
-        ) {
-            let noise = |at: usize, seed: usize| {
-                let seed = (seed as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let hash = (at as u64 + 1).wrapping_mul(salt | 1) ^ seed;
-                (hash.wrapping_mul(0xd134_2543_de82_ef95) >> 11) as f64 / (1_u64 << 53) as f64
+            let key = |(objective, excess): (f64, f64)| {
+                (excess.max(0.0), if maximise { -objective } else { objective })
             };
-            let Some(mut race) = Race::new(count, false, true, budget) else { return Ok(()) };
-            let cost = run(&mut race, |at, seed| sample(1.0 + spread * noise(at, seed), noise(seed, at) - 0.5));
-            prop_assert!(cost <= budget as f64);
+            let wins = values.iter().all(|&other| key(values[best]) <= key(other));
+            prop_assert!(noise > 0.0 || wins, "{:?} of {:?}", values[best], values);
         }
     }
 
     #[test]
     fn what_the_seeds_decide_is_out_and_what_they_do_not_races_on() {
         let mut race = Race::new(4, false, true, 1000).unwrap();
-        // Twice as long; within a percent; misses the bound by half; as good on average, with noise.
+        // Twice as long as the first; it misses the bound by half; within a percent.
         let wave = |seed: usize| 1.0 + 0.3 * ((seed * 7) % 5) as f64;
-        run(&mut race, |at, seed| match at {
-            0 => sample(wave(seed), -0.5),
-            1 => sample(2.0 * wave(seed), -0.5),
-            2 => sample(0.5 * wave(seed), 0.5 + 0.01 * wave(seed)),
-            _ => sample(1.01 * wave(seed), -0.5),
-        });
+        let of = |at: usize| [(1.0, -0.5), (2.0, -0.5), (0.5, 0.5), (1.01, -0.5)][at];
+        run(&mut race, |at, seed| Sample { objective: of(at).0 * wave(seed), excess: vec![of(at).1] });
         let standings: Vec<Standing> = (0..4).map(|at| race.standing(at)).collect();
         assert_eq!(standings, [Standing::Best, Standing::Worse, Standing::Misses, Standing::Alike]);
         assert_eq!(race.entrants.iter().map(|it| it.runs()).collect::<Vec<_>>(), [(0, 3); 4]);
-    }
-
-    #[test]
-    fn a_short_budget_leaves_the_worse_ones_out_after_short_runs() {
-        let mut race = Race::new(32, false, true, 40).unwrap();
-        let cost = run(&mut race, |at, seed| sample(10.0 + at as f64 + 0.1 * (seed % 3) as f64, -1.0));
-        assert!(cost <= 40.0 && race.ranking()[0] == 0);
-        assert!(race.entrants.iter().filter(|it| it.out == Some(Standing::Halved)).count() >= 20);
     }
 }

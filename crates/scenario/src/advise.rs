@@ -14,16 +14,15 @@ use shallop_results::question::{Bounded, Question, canonical};
 /// The section, after the changes of the command line to it.
 pub(super) fn changed(base: &Item, asked: &[Change]) -> Result<Item, Problem> {
     let mut root = base.clone();
-    let name = Scenario::KEY.advise.key.name;
-    for change in asked.iter().filter(|change| change.path.first().is_some_and(|first| first == name)) {
-        let keys = AdviseOptions::KEY;
-        let others = [keys.minimise.name, keys.maximise.name];
+    let (name, keys) = (Scenario::KEY.advise.key.name, AdviseOptions::KEY);
+    // One key of a pair takes the place of the other.
+    let pairs = [[keys.minimise.name, keys.maximise.name], [keys.budget_minutes.name, keys.budget_runs.name]];
+    for change in asked.iter().filter(|change| change.path[0] == name) {
         if let (Some(written), RawValue::Table(root)) = (change.path.get(1), &mut root.value)
-            && others.contains(&written.as_str())
+            && let Some(pair) = pairs.iter().find(|pair| pair.contains(&written.as_str()))
             && let Some(RawValue::Table(section)) = root.get_mut(name).map(|entry| &mut entry.item.value)
         {
-            // One objective takes the place of the other.
-            section.retain(|key, _| !others.contains(&key.as_str()));
+            section.retain(|key, _| !pair.contains(&key.as_str()));
         }
         set::apply(&mut root, change)?;
     }

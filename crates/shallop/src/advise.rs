@@ -9,12 +9,16 @@ use shallop_results::{Shard, advice::Advice, race::SHORT};
 use shallop_scenario::Options;
 use shallop_workbench::advise::{Adviser, publish, text};
 use shallop_workbench::choice::choose;
+use shallop_workbench::diagnostic::{Result, with_help};
 use shallop_workbench::printable::shell_word;
-use shallop_workbench::{Progress, StudyTask, diagnostic::Result, jobs};
+use shallop_workbench::{Progress, StudyTask, jobs};
 use std::{num::NonZeroUsize, process::ExitCode, sync::atomic::AtomicBool};
 
 pub fn advise(args: &Advise, input: &Input, stop: &AtomicBool) -> Result<ExitCode> {
     let given = options(args);
+    if given.seeds.is_some() {
+        return Err(with_help(&"--seeds: the race chooses how many seeds a candidate gets", &"--runs sets its budget"));
+    }
     let read = |set: &[(String, String)]| -> Result<Study> {
         let set = given.set.iter().chain(set).cloned().collect();
         let mut study = input.study(Options { set, ..given.clone() })?;
