@@ -5,6 +5,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(unix)]
+mod advise;
 mod command;
 mod docs;
 mod generated_pages;

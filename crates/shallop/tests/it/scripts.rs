@@ -13,7 +13,7 @@ macro_rules! scripts {
     };
 }
 
-scripts! { command, compare, messages, report, sessions, sweep, terminal }
+scripts! { advise, command, compare, messages, report, sessions, sweep, terminal }
 #[cfg(target_os = "linux")]
 scripts! { kill, ping, transfer }
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
