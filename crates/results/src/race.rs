@@ -302,6 +302,6 @@ mod tests {
         run(&mut race, |at, seed| Sample { objective: of(at).0 * wave(seed), excess: vec![of(at).1] });
         let standings: Vec<Standing> = (0..4).map(|at| race.standing(at)).collect();
         assert_eq!(standings, [Standing::Best, Standing::Worse, Standing::Misses, Standing::Alike]);
-        assert_eq!(race.entrants.iter().map(|it| it.runs()).collect::<Vec<_>>(), [(0, 3); 4]);
+        assert_eq!(race.entrants.iter().map(Entrant::runs).collect::<Vec<_>>(), [(0, 3); 4]);
     }
 }

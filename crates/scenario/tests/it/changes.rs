@@ -1,5 +1,5 @@
-//! What changes of scenarios make of their plans: `--set`, `--quick`, `--seed`, `--seeds`, `--vary`, `--with`, and other
-//! texts. `scenarios/changes.txt` has the changes, and a snapshot what differs from the plan without them.
+//! What changes of scenarios make of their plans: `--set`, `--quick`, `--seed`, `--seeds`, `--vary`, `--with`, and
+//! other texts. `scenarios/changes.txt` has the changes, and a snapshot what differs from the plan without them.
 
 use shallop_plan::Study;
 use shallop_scenario::{Options, Problem, read, values};
