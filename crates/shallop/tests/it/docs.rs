@@ -18,7 +18,7 @@ use std::{process::Command, sync::Mutex};
 use tempfile::TempDir;
 
 /// The number of blocks that are not run. It may fall, and should not rise without need.
-const NOT_RUN: usize = 39;
+const NOT_RUN: usize = 41;
 
 /// A script in place of `shallop`, which adds the options of a shortened block.
 const WRAPPER: &str = r#"#!/bin/sh
