@@ -177,7 +177,8 @@ proptest! {
             for port in asked.ports.iter_mut().filter(|_| os == Os::Cumulus) {
                 let sum: u32 = port.queues.iter().filter_map(Queue::weight).sum();
                 for queue in &mut port.queues {
-                    queue.schedule.value = queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
+                    let share = |weight| Schedule::Weight(weight * 100 / sum);
+                    queue.schedule.value = queue.weight().map_or(Schedule::Strict, share);
                 }
             }
             for port in asked.ports.iter_mut().chain(&mut once.ports) {
