@@ -104,11 +104,11 @@ fn global_buffer(mark: &Known<Ramp>, out: &mut Written) -> Value {
 
 /// The memory of queues by their numbers, for all ports alike.
 fn memory(device: &Device, out: &mut Written) -> Vec<Value> {
-    let mut queues: BTreeMap<u8, (u64, Value)> = BTreeMap::new();
+    let mut queues: BTreeMap<u8, (Option<u64>, Value)> = BTreeMap::new();
     for queue in device.ports.iter().flat_map(|port| &port.queues) {
-        let (cells, cells_why) = cells(queue, device, out);
+        let (cells, cells_why) = cells(queue, device, out).unzip();
         let (alpha, alpha_why) = alpha(queue, device, out).unzip();
-        if cells == 0 && alpha.is_none() {
+        if cells.is_none() && alpha.is_none() {
             continue;
         }
         let value = json!({
@@ -127,25 +127,27 @@ fn memory(device: &Device, out: &mut Written) -> Vec<Value> {
 }
 
 /// The private memory of a queue, in cells of the chip, and its derivation.
-fn cells(queue: &Queue, device: &Device, out: &mut Written) -> (u64, String) {
+fn cells(queue: &Queue, device: &Device, out: &mut Written) -> Option<(u64, String)> {
     let cell = cell(device);
     let what = |what: &str| format!("queue {} ({}), {what}", queue.number, queue.role.name());
     let why = |why: &str| format!("{why}, cells of {cell} B");
     match (&queue.limit, queue.packet(), &queue.reserved) {
-        (Some(limit), Some(packet), _) => (limit.get() / packet.get() * packet.get().div_ceil(cell), why(&limit.why)),
+        (Some(limit), Some(packet), _) => {
+            Some((limit.get() / packet.get() * packet.get().div_ceil(cell), why(&limit.why)))
+        }
         (_, None, Some(own)) => {
             let cells = (own.get() + cell / 2) / cell;
             out.rounded(what("private memory"), own.get() as f64, (cells * cell) as f64, " B");
-            (cells, why(&own.why))
+            Some((cells, why(&own.why)))
         }
         (Some(limit), None, None) if device.pool.is_none() => {
-            let cells = (limit.get() / cell).max(1);
+            let cells = ((limit.get() + cell / 2) / cell).max(1);
             out.rounded(what("buffer"), limit.get() as f64, (cells * cell) as f64, " B");
             let nearest = format!("{cells} cells of its own, and {} of the free shared memory", ALPHAS[0].1);
             out.refuse(what(&format!("a buffer of {} that is all it can have", limit.value)), nearest);
-            (cells, why(&limit.why))
+            Some((cells, why(&limit.why)))
         }
-        _ => (0, String::new()),
+        _ => None,
     }
 }
 

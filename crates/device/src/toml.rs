@@ -31,10 +31,15 @@ pub fn settings(device: &Device, port: &Port) -> Vec<Setting> {
         }
     }
     if let Some(data) = of(Role::Data) {
-        let limit = if device.pool.is_some() { "shared.static" } else { "buffer" };
-        let shared = [("shared.private", &data.reserved), (limit, &data.limit)];
-        for (key, it) in shared.into_iter().filter_map(|(key, it)| Some((key, it.as_ref()?))) {
-            add(key, quoted(it.value), &it.why);
+        if let Some(own) = &data.reserved {
+            add("shared.private", quoted(own.value), &own.why);
+        }
+        if let Some(limit) = &data.limit {
+            // A buffer is divided between the queues of data and of transports without credits.
+            let other = legacy.and_then(|legacy| legacy.limit.as_ref()).map_or(Bytes::ZERO, |it| it.value);
+            let (key, size) =
+                if device.pool.is_some() { ("shared.static", limit.value) } else { ("buffer", limit.value + other) };
+            add(key, quoted(size), &limit.why);
         }
         if let Some(it) = &data.alpha {
             add("shared.alpha", it.value.to_string(), &it.why);

@@ -40,7 +40,8 @@ pub fn changes(plan: &Plan, seed: u64, os: Os) -> Result<(Changes, Vec<String>),
             let written = os.write(&one.device);
             let all = one.notes.iter().chain(&written.notes);
             notes.extend(all.map(|note| format!("{}, {}: {note}", one.device.name, scheme.name)));
-            for (key, value) in rounded(&one, &written.text, switch, os)? {
+            let rounded = rounded(&one, &written.text, switch, os)?;
+            for (key, value) in rounded.iter().flat_map(|(key, value)| single(key, value)) {
                 let old = changes.insert(format!("switch.{}.{key}", switch.name), value.clone());
                 if old.as_ref().is_some_and(|old| *old != value) {
                     return Err(format!(
@@ -52,6 +53,15 @@ pub fn changes(plan: &Plan, seed: u64, os: Os) -> Result<(Changes, Vec<String>),
         }
     }
     Ok((changes.into_iter().collect(), notes))
+}
+
+/// Single keys in place of a section: `mark.above` for `mark = { above = .. }`.
+fn single(key: &str, value: &str) -> Vec<(String, String)> {
+    let Some(inside) = value.strip_prefix("{ ").and_then(|it| it.strip_suffix(" }")) else {
+        return vec![(key.to_owned(), value.to_owned())];
+    };
+    let parts = inside.split(", ").filter_map(|part| part.split_once(" = "));
+    parts.map(|(part, value)| (format!("{key}.{part}"), value.to_owned())).collect()
 }
 
 /// The settings of a device that differ once they are written and read.
