@@ -11,6 +11,7 @@ from ._results import Comparison, Results, Summary, compare
 from ._run import Experiment, experiments, reproduce, run, sweep
 from ._scenario import Scenario
 from ._table import Table
+from ._tune import Tuned, tune
 from ._version import __version__
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ShallopError",
     "Summary",
     "Table",
+    "Tuned",
     "__version__",
     "compare",
     "experiments",
@@ -29,4 +31,5 @@ __all__ = [
     "reproduce",
     "run",
     "sweep",
+    "tune",
 ]

@@ -87,8 +87,6 @@ impl fmt::Display for Prefix {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
 
     #[test]

@@ -1,7 +1,13 @@
-//! Configurations of SONiC and Cumulus Linux: samples as operators have them (odd spacing, comments, defaults left out,
-//! references of old releases), damaged ones, and devices that are written and read back.
+//! Configurations of `SONiC` and Cumulus Linux: samples as operators have them (odd spacing, comments, defaults left
+//! out, references of old releases), damaged ones, and devices that are written and read back.
 
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read samples, and fail where they cannot")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::case_sensitive_file_extension_comparisons,
+    clippy::unwrap_used,
+    reason = "tests read samples, and fail where they cannot"
+)]
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -122,7 +128,7 @@ fn forget(queue: &mut Queue, what: &str) {
         "weight" => queue.schedule = known(Schedule::Strict),
         "limit" => queue.limit = None,
         "probability" => {
-            [&mut queue.mark, &mut queue.drop].into_iter().flatten().for_each(|it| it.value.probability = 1.0)
+            [&mut queue.mark, &mut queue.drop].into_iter().flatten().for_each(|it| it.value.probability = 1.0);
         }
         "rate" => bucket(queue, |it| it.rate = BitsPerSec::gbps(1)),
         what if what.starts_with("shaper by") => {}
@@ -170,20 +176,23 @@ proptest! {
             let Imported { device: mut once, not_understood } = read(os, &written.text).unwrap();
             prop_assert_eq!(&not_understood, &[], "{}", written.text);
             let again = os.write(&once);
-            let lines = |text: &str| text.lines().map(|it| it.split("  #").next().unwrap().into()).collect::<Vec<String>>();
+            let bare = |line: &str| line.split("  #").next().unwrap().to_owned();
+            let lines = |text: &str| text.lines().map(bare).collect::<Vec<String>>();
             prop_assert_eq!(lines(&again.text), lines(&written.text));
             // NVUE has shares.
             for port in asked.ports.iter_mut().filter(|_| os == Os::Cumulus) {
                 let sum: u32 = port.queues.iter().filter_map(Queue::weight).sum();
-                let share = |queue: &Queue| queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
+                let share =
+                    |queue: &Queue| queue.weight().map_or(Schedule::Strict, |it| Schedule::Weight(it * 100 / sum));
                 port.queues.iter_mut().for_each(|queue| queue.schedule.value = share(queue));
             }
             for port in asked.ports.iter_mut().chain(&mut once.ports) {
                 for queue in &mut port.queues {
                     queue.role = Role::Other;
                     // NVUE shapes credits by bytes.
-                    let shaper = queue.shaper.as_mut().filter(|_| os == Os::Cumulus);
-                    shaper.into_iter().for_each(|it| it.value.packet = None);
+                    if let Some(shaper) = queue.shaper.as_mut().filter(|_| os == Os::Cumulus) {
+                        shaper.value.packet = None;
+                    }
                     let name = format!("{}_q{}:", port.label, queue.number);
                     for note in &written.notes {
                         let (Note::Rounded { what, .. } | Note::Refused { what, .. }) = note else { continue };
@@ -196,7 +205,7 @@ proptest! {
     }
 }
 
-/// A test in Python loads the configuration of SONiC into Redis.
+/// A test in Python loads the configuration of `SONiC` into Redis.
 #[test]
 fn credits_and_data_of_two_ports_are_written_as_this() {
     let (name, text) = &samples(Os::Sonic)[1];

@@ -80,8 +80,6 @@ impl FlowClassifier {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
     use crate::test_frames::ip;
 

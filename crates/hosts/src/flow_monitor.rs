@@ -250,124 +250,80 @@ mod tests {
     use super::*;
     use crate::host_flow::UdpOptions;
     use shallop_core::BitsPerSec;
+    use shallop_testing::dialogue::{self, Scope, number};
 
-    fn data(sequence: u32, payload: u16) -> FrameHead {
-        FrameHead { sequence, payload, ..FrameHead::default() }
-    }
+    /// The sender and the receiver of the dialogues.
+    struct Monitors([FlowMonitor; 2]);
 
-    fn syn(sequence: u32) -> FrameHead {
-        FrameHead { syn: true, ..data(sequence, 0) }
-    }
-
-    fn ack(acknowledged: u32) -> FrameHead {
-        FrameHead { acknowledged: Some(acknowledged), ..FrameHead::default() }
-    }
-
-    fn at(us: u64) -> Time {
-        Time::after_start(Span::from_us(us))
-    }
-
-    fn monitors(protocol: FlowProtocol, size: u64) -> [FlowMonitor; 2] {
+    fn of_flow(protocol: &str, size: u64) -> [FlowMonitor; 2] {
+        let rate = BitsPerSec::gbps(1);
+        let protocol = match protocol {
+            "tcp" => FlowProtocol::Tcp { controller: 0 },
+            "udp" => FlowProtocol::Udp(UdpOptions { rate, payload: 1_460, ect: false }),
+            _ => FlowProtocol::Quic,
+        };
         let size = Some(size);
         let flow = HostFlow { number: 3, start: 0, size, from: 0, to: 1, source_port: 10_000, protocol };
         FlowMonitor::for_flow(&flow)
     }
 
-    const TCP: FlowProtocol = FlowProtocol::Tcp { controller: 0 };
-
-    #[test]
-    fn data_sent_twice_is_a_retransmission_across_the_wrap_of_sequence_numbers() {
-        let [mut sender, mut receiver] = monitors(TCP, 3_000);
-        let first = u32::MAX - 999;
-        for head in [syn(first - 1), data(first, 1_000), data(0, 1_000), data(first, 1_000)] {
-            sender.on_sent(at(0), &head);
-            receiver.on_arrival(at(1), &head);
+    /// The time and the fields of a frame.
+    fn frame(words: &[&str]) -> (Time, FrameHead) {
+        let (mut at, mut head) = (Time::ZERO, FrameHead::default());
+        for (key, value) in words.iter().filter_map(|word| word.split_once('=')) {
+            let whole = || number(value).unwrap();
+            match key {
+                "at" => at = Time::after_start(Span::from_us((whole() * 1e6).round() as u64)),
+                "sequence" => head.sequence = whole() as u32,
+                "acknowledged" => head.acknowledged = Some(whole() as u32),
+                "payload" => head.payload = whole() as u16,
+                "syn" => head.syn = value == "yes",
+                "connection" => head.connection = number(value).map_or(DATAGRAMS, |number| number as u32),
+                _ => head.class = Class::ALL.into_iter().find(|of| of.name() == value),
+            }
         }
-        assert_eq!((sender.counters.sent, sender.counters.retransmits), (3, 1));
-        assert_eq!((receiver.counters.received, receiver.counters.duplicates), (2_000, 1));
-        assert!(!receiver.is_complete());
-        receiver.on_arrival(at(2), &data(1_000, 1_000));
-        assert!(receiver.is_complete());
+        (at, head)
     }
 
-    #[test]
-    fn a_round_trip_lasts_from_data_to_its_acknowledgement_and_retransmissions_are_not_timed() {
-        let [mut sender, _] = monitors(TCP, 2_000);
-        sender.on_sent(at(0), &syn(99));
-        sender.on_sent(at(10), &data(100, 1_000));
-        sender.on_sent(at(20), &data(1_100, 1_000));
-        sender.on_arrival(at(50), &ack(1_100));
-        assert_eq!(sender.rtt, Some(Span::from_us(40)));
-        sender.on_sent(at(60), &data(1_100, 1_000));
-        // The acknowledgement of the data and of the FIN after it.
-        sender.on_arrival(at(90), &ack(2_101));
-        assert_eq!((sender.rtt, sender.is_complete()), (None, true));
-    }
-
-    #[test]
-    fn connections_of_programs_are_counted_apart_and_added_up() {
-        let [mut sender, mut receiver] = FlowMonitor::for_programs(0, 1);
-        for (connection, head) in [
-            (7, syn(0)),
-            (8, syn(500)),
-            (7, data(1, 1_000)),
-            (8, data(501, 200)),
-            (7, data(1, 1_000)),
-            (DATAGRAMS, data(0, 300)),
-        ] {
-            let head = FrameHead { connection, ..head };
-            sender.on_sent(at(0), &head);
-            receiver.on_arrival(at(0), &head);
+    impl dialogue::World for Monitors {
+        fn act(&mut self, words: &[&str], _: &Scope) {
+            let [sender, receiver] = &mut self.0;
+            let (at, head) = frame(words);
+            match *words {
+                ["flow", protocol, size] => self.0 = of_flow(protocol, number(size).unwrap() as u64),
+                ["programs"] => self.0 = FlowMonitor::for_programs(0, 1),
+                ["passes", ..] => {
+                    sender.on_sent(at, &head);
+                    receiver.on_arrival(at, &head);
+                }
+                ["sender", "sends", ..] => sender.on_sent(at, &head),
+                ["receiver", "sends", ..] => receiver.on_sent(at, &head),
+                ["sender", "gets", ..] => sender.on_arrival(at, &head),
+                ["receiver", "gets", ..] => receiver.on_arrival(at, &head),
+                ["report", bytes] => {
+                    let credits = Credits { granted: 3, used: 2, wasted: 1 };
+                    let got = number(bytes).unwrap() as u64;
+                    let progress = Progress { received: got, credits, ..Progress::default() };
+                    self.0.iter_mut().for_each(|of| of.on_progress(progress));
+                }
+                _ => panic!("not understood: {words:?}"),
+            }
         }
-        assert_eq!((sender.counters.sent, sender.counters.retransmits), (4, 1));
-        assert_eq!((receiver.counters.received, receiver.counters.duplicates), (1_500, 1));
-        assert!(!receiver.is_complete());
-    }
 
-    #[test]
-    fn packets_of_the_receiving_host_are_not_counted_as_data_of_the_flow() {
-        let [mut sender, mut receiver] = FlowMonitor::for_programs(0, 1);
-        for (connection, head) in [(7, syn(0)), (7, data(1, 1_000)), (DATAGRAMS, data(0, 9))] {
-            let head = FrameHead { connection, ..head };
-            receiver.on_sent(Time::ZERO, &head);
-            sender.on_arrival(Time::ZERO, &head);
+        fn value(&mut self, name: &str) -> Option<String> {
+            let (host, name) = name.split_once('.')?;
+            let of = &self.0[usize::from(host == "receiver")];
+            Some(match name {
+                "complete" => of.is_complete().to_string(),
+                "rtt" => of.rtt.map_or("none".to_owned(), |rtt| rtt.as_secs_f64().to_string()),
+                "nothing" => (of.counters == EndpointCounters::default()).to_string(),
+                _ => format!("{:?}", of.counters),
+            })
         }
-        assert_eq!(sender.counters, EndpointCounters::default());
-        assert_eq!(receiver.counters, EndpointCounters::default());
     }
 
     #[test]
-    fn a_udp_flow_is_complete_when_all_payload_was_received() {
-        let options = UdpOptions { rate: BitsPerSec::gbps(1), payload: 1_460, ect: false };
-        let [mut sender, mut receiver] = monitors(FlowProtocol::Udp(options), 2_000);
-        sender.on_sent(at(0), &data(0, 1_460));
-        receiver.on_arrival(at(1), &data(0, 1_460));
-        // The second datagram is lost.
-        sender.on_sent(at(2), &data(0, 540));
-        assert!(sender.is_complete() && !receiver.is_complete());
-        assert_eq!((sender.counters.sent, sender.counters.received), (2, 0));
-        assert_eq!((receiver.counters.sent, receiver.counters.received), (0, 1_460));
-    }
-
-    #[test]
-    fn a_quic_flow_is_complete_when_its_receiver_reports_it_and_packets_count_by_class() {
-        let [mut sender, mut receiver] = monitors(FlowProtocol::Quic, 2_000);
-        for class in [Class::Data, Class::Emulation, Class::Unscheduled, Class::Ack] {
-            let head = FrameHead { class: Some(class), ..FrameHead::default() };
-            sender.on_sent(at(0), &head);
-            receiver.on_sent(at(0), &head);
-        }
-        let credits = Credits { granted: 3, used: 2, wasted: 1 };
-        let progress = Progress { received: 1_999, credits, ..Progress::default() };
-        sender.on_progress(progress);
-        receiver.on_progress(progress);
-        assert!(!receiver.is_complete());
-        let counted = sender.counters;
-        assert_eq!((counted.sent, counted.unscheduled, counted.credits.used), (2, 1, 2));
-        assert_eq!((receiver.counters.sent, receiver.counters.received), (0, 1_999));
-        let progress = Progress { received: 2_000, ..progress };
-        sender.on_progress(progress);
-        receiver.on_progress(progress);
-        assert!(sender.is_complete() && receiver.is_complete());
+    fn monitors_count_as_the_dialogues_say() {
+        dialogue::run(include_str!("../tests/flow_monitor.txt"), || Monitors(FlowMonitor::for_programs(0, 1)));
     }
 }

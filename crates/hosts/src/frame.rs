@@ -164,8 +164,6 @@ pub fn cut_datagrams(frame: &[u8], segment_bytes: u16) -> Option<Vec<Vec<u8>>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
     use crate::{flow_monitor::FrameHead, host_endpoint::outgoing, test_frames::ip as ip_packet};
     use etherparse::{IpHeaders, Ipv4HeaderSlice, PacketBuilderStep};

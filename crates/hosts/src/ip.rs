@@ -151,8 +151,6 @@ fn put(packet: &mut [u8], bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
     use crate::frame::segment;
     use crate::test_frames::tcp;

@@ -21,7 +21,6 @@ mod response_time;
 pub mod tape;
 mod tcp_info;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 mod test_frames;
 
 pub use counters::Counters;

@@ -110,8 +110,6 @@ fn put(packet: &mut [u8], at: usize, sum: u16) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
     use crate::addresses;
     use crate::test_frames::{payload, tcp, udp};

@@ -273,8 +273,6 @@ pub fn decision(record: &Record) -> (u32, Time, u32, Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
     use crate::test_frames::{tcp, udp};
     use crate::{addresses, frame};

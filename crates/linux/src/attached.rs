@@ -246,8 +246,6 @@ fn link_address(name: &str) -> Result<SockaddrStorage, RehearsalError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
 
     /// An interface that replaces host 0 of three, and the peer of its socket.

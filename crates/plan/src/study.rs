@@ -1,6 +1,7 @@
 //! A study: a checked scenario with the points, seeds and claims that `run`, `sweep` and `reproduce` work through.
 
 use crate::plan::Plan;
+use shallop_results::question::Question;
 use shallop_results::{Claim, Design, Job, Point};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,8 @@ pub struct Study {
     /// The run seeds, at least one. Every scheme of every point runs with each seed.
     pub seeds: Vec<u64>,
     pub claims: Vec<Claim>,
+    /// The question of `shallop advise`, if the scenario has one.
+    pub question: Option<Question>,
 }
 
 /// The plan of one point of a study.

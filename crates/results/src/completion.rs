@@ -213,73 +213,10 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
-    use super::Statistic::{MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99};
     use super::*;
 
     fn flow(seconds: f64) -> FlowTime {
         FlowTime { seconds, slowdown: seconds as f32, within_rtt: false }
-    }
-
-    fn completion(complete: &[f64], ages: &[f64]) -> Completion {
-        let flows = |of: &[f64]| of.iter().map(|&seconds| flow(seconds)).collect::<Vec<_>>();
-        Completion::from_flows(&flows(complete).iter(), &flows(ages).iter()).unwrap()
-    }
-
-    fn up_to(last: u32) -> Vec<f64> {
-        (1..=last).rev().map(f64::from).collect()
-    }
-
-    #[test]
-    fn percentiles_are_values_that_occurred() {
-        let fct = completion(&up_to(100), &[]);
-        assert_eq!((fct.count, fct.unfinished, fct.mean_s), (100, 0, Some(50.5)));
-        let percentiles = [fct.p50_s, fct.p95_s, fct.p99_s, fct.p999_s];
-        assert_eq!(percentiles, [50.0, 95.0, 99.0, 100.0].map(Some));
-        assert!(fct.lower_bounds.is_empty());
-        assert!(Completion::from_flows(&[].iter(), &[].iter()).is_none());
-    }
-
-    #[test]
-    fn a_percentile_that_unfinished_flows_could_move_is_a_lower_bound() {
-        // 13 of 41 flows are complete after 1 to 13 s; the others are 8 s old.
-        let fct = completion(&up_to(13), &[8.0; 28]);
-        assert_eq!((fct.count, fct.unfinished), (41, 28));
-        assert_eq!((fct.p50_s, fct.p99_s, fct.slowdown_p99), (Some(8.0), Some(13.0), Some(13.0)));
-        let all = [MeanS, P50S, P95S, P99S, P999S, SlowdownMean, SlowdownP99];
-        assert_eq!(fct.lower_bounds, all);
-        assert_eq!(fct.mean_s, Some((91.0 + 28.0 * 8.0) / 41.0));
-    }
-
-    #[test]
-    fn a_percentile_below_every_unfinished_flow_is_exact() {
-        // The unfinished flow is older than every complete one: it is the last, whatever its completion time.
-        let fct = completion(&up_to(999), &[5000.0]);
-        assert_eq!((fct.p50_s, fct.p99_s, fct.p999_s), (Some(500.0), Some(990.0), Some(999.0)));
-        assert_eq!(fct.lower_bounds, [MeanS, SlowdownMean]);
-        // A young one may end up last or first.
-        let fct = completion(&up_to(999), &[0.5]);
-        assert_eq!((fct.p50_s, fct.p99_s), (Some(499.0), Some(989.0)));
-        assert!(fct.lower_bounds.contains(&P50S));
-        // Where equal values follow, it changes nothing.
-        let fct = completion(&[3.0; 999], &[0.5]);
-        assert!(!fct.lower_bounds.contains(&P99S), "{fct:?}");
-    }
-
-    #[test]
-    fn without_any_complete_flow_ages_are_the_bounds() {
-        let fct = completion(&[], &[2.0, 4.0]);
-        assert_eq!((fct.count, fct.mean_s, fct.p99_s), (2, Some(3.0), Some(4.0)));
-        assert!(fct.lower_bounds.contains(&P99S));
-    }
-
-    #[test]
-    fn a_percentile_beyond_which_no_flow_is_expected_is_told() {
-        let few = |count: u32| completion(&up_to(count), &[]).few_samples;
-        assert_eq!(few(60), [P99S, P999S, SlowdownP99]);
-        assert_eq!(few(99), [P99S, P999S, SlowdownP99]);
-        assert_eq!(few(100), [P999S]);
-        assert_eq!(few(600), [P999S]);
-        assert_eq!(few(1000), []);
     }
 
     #[test]

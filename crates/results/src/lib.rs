@@ -20,6 +20,7 @@ macro_rules! names {
     };
 }
 
+pub mod advice;
 pub mod aggregate;
 pub mod agreement;
 pub mod claim;
@@ -41,6 +42,8 @@ mod measured;
 pub mod metrics;
 pub mod paired;
 pub mod program_table;
+pub mod question;
+pub mod race;
 pub mod recorded;
 pub mod rehearsal_bound;
 pub mod rehearsal_table;

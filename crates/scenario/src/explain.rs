@@ -3,6 +3,7 @@
 mod gemini;
 mod links;
 mod main_values;
+mod rules;
 mod traffic;
 
 use shallop_options::{Key, StringEnum};
@@ -10,6 +11,7 @@ use std::collections::BTreeSet;
 
 pub use links::LinkRow;
 pub use main_values::main_values;
+pub use rules::rules;
 
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Pace, Share, Span};
 use shallop_plan::plan::{FlashPass, GraphLink, Plan, Scheme, Signals, Switch, Topology, Transport};
@@ -463,6 +465,7 @@ mod tests {
             points: vec![Variant { name: String::new(), set: BTreeMap::new(), plan }],
             seeds: vec![1, 2],
             claims: Vec::new(),
+            question: None,
         }
     }
 

@@ -4,6 +4,7 @@
 
 #![forbid(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod advise;
 pub mod as_configured;
 mod bounds;
 mod buffers;
@@ -42,6 +43,7 @@ mod vary;
 
 use std::sync::Arc;
 
+pub use advise::Changes;
 pub use schema::schema;
 pub use vary::values;
 
@@ -76,6 +78,8 @@ pub struct Options {
     /// Whether the scenario is a rehearsal. Checks of what the hosts can do are then left to the rehearsal.
     pub in_real_time: bool,
     pub programs: Programs,
+    /// Whether the combinations of the values in `[advise.space]` are points.
+    pub candidates: bool,
 }
 
 /// Whether groups may have programs, which run with all rights of the user.
@@ -101,6 +105,7 @@ impl Default for Options {
             files: Arc::new(NoFiles),
             in_real_time: false,
             programs: Programs::Allowed,
+            candidates: false,
         }
     }
 }
@@ -145,18 +150,16 @@ pub fn read_options<T: shallop_options::Options>(
 
 const MAX_POINTS: usize = 10_000;
 /// Keys that all points share, so that `set` of a point cannot change them.
-const ONE_FOR_ALL: [&str; 3] = [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name];
+const ONE_FOR_ALL: [&str; 4] =
+    [Scenario::KEY.seed.name, Scenario::KEY.seeds.name, Scenario::KEY.title.name, Scenario::KEY.advise.key.name];
 
 fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let top = Section::open::<Scenario>("the scenario", root)?;
     let scenario: Scenario = top.read(())?;
-    let mut base = root.clone();
-    if let Some(quick) = top.item(Scenario::KEY.quick).filter(|_| options.quick) {
-        for change in set::changes("[quick]", quick)? {
-            set::apply(&mut base, &change)?;
-        }
-    }
+    let base = base(root, options)?;
     let asked = asked(&base, options)?;
+    let advised = advise::changed(&base, &asked)?;
+    let space = advise::axes(&advised, options)?;
     let mut points: Vec<Variant> = Vec::new();
     let (mut seeds, mut ineffective) = (Vec::new(), Vec::new());
     let variations = variations(&top)?;
@@ -166,7 +169,8 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     let has_quick = top.item(Scenario::KEY.quick).is_some() || names.iter().any(|(_, full)| *full);
     let quick = options.quick && has_quick;
     let made = |variation: &&Variation| !(quick && variation.full_only);
-    let varied = vary::cross(variations, options)?;
+    let asked_for = if options.candidates { &space[..] } else { &[] };
+    let varied = vary::cross(variations, asked_for, options)?;
     for variation in varied.iter().filter(made) {
         let (point, read) = point(&base, variation, &asked, options)?;
         points.push(point);
@@ -179,10 +183,13 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
     }
     let with = options.with.iter().map(|(_, key, _)| key.as_str());
     let varied = options.vary.iter().map(|(key, _)| key.as_str()).chain(with);
+    let in_space: Vec<String> = asked_for.iter().flat_map(|axis| &axis.paths).map(|path| path.join(".")).collect();
+    let varied = varied.chain(in_space.iter().map(String::as_str));
     let mut notes = notes(options.quick && !has_quick);
     let places: Vec<&str> = points.iter().map(|point| point.name.as_str()).collect();
     notes.extend(ineffective::judge(&ineffective, &places, varied)?);
-    let claims = if options.vary.is_empty() {
+    let question = advise::question(&advised, &points)?;
+    let claims = if options.vary.is_empty() && !options.candidates {
         let names = names.iter().map(|(name, full_only)| (name.as_str(), *full_only)).collect();
         claims::read(&top, (Scenario::KEY.claim, Scenario::KEY.defaults), &Subjects { names, points: &points, quick })?
     } else {
@@ -204,7 +211,36 @@ fn study(root: &Item, options: &Options) -> Result<Study, Problem> {
         points,
         seeds,
         claims,
+        question,
     })
+}
+
+/// The scenario with the changes of `[quick]`, if they are asked for.
+fn base(root: &Item, options: &Options) -> Result<Item, Problem> {
+    let mut base = root.clone();
+    if let Some(quick) = root.at_key(Scenario::KEY.quick).filter(|_| options.quick) {
+        for change in set::changes("[quick]", quick)? {
+            set::apply(&mut base, &change)?;
+        }
+    }
+    Ok(base)
+}
+
+/// The changes to a scenario that make it shorter by a factor, that double its load, and that double its delays.
+///
+/// # Errors
+/// As [`read`].
+pub fn variants(text: &str, options: &Options, factor: u64) -> Result<[Changes; 3], Problem> {
+    let mut root = tree::parse(text)?;
+    inherit::resolve(&mut root)?;
+    let mut base = base(&root, options)?;
+    let asked = asked(&base, options)?;
+    let space = advise::axes(&advise::changed(&base, &asked)?, options)?;
+    for change in &asked {
+        set::apply(&mut base, change)?;
+    }
+    let duration = plans::read(&base, options)?.0.duration;
+    Ok(advise::variants(&base, (duration, factor), &[space, vary::axes(options)?].concat()))
 }
 
 /// A note for the user if `--quick` changes nothing.

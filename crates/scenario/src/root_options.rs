@@ -96,6 +96,9 @@ pub(super) struct Scenario {
     /// Variations of the scenario. Each is run with every scheme.
     #[sections]
     pub point: Subsection<PointOptions>,
+    /// The question of `shallop advise`: an objective, bounds, and the candidates.
+    #[section]
+    pub advise: Subsection<AdviseOptions>,
     /// Keys of the scenario with the values that they have in a quick run.
     #[key(Overrides)]
     pub quick: Option<Unread>,
@@ -145,4 +148,26 @@ pub(super) struct PointOptions {
     /// Whether a quick run leaves the variation out.
     #[key(default = false)]
     pub full_only: bool,
+}
+
+/// The keys of `[advise]`.
+#[derive(Clone, Debug, Options)]
+pub(super) struct AdviseOptions {
+    /// The metric of which the best candidate has least, such as `"groups.web.fct.all.p99_s"`. The metrics are those of
+    /// claims.
+    pub minimise: Option<String>,
+    /// The metric of which the best candidate has most, in place of `minimise`.
+    pub maximise: Option<String>,
+    /// Bounds that the best candidate meets, such as `"loss_rate <= 1e-5"`.
+    #[key(default = Vec::new())]
+    pub subject_to: Vec<String>,
+    /// The computing time that all runs together may take, in minutes.
+    #[key(Number(0.001, 1e6), default = 5.0)]
+    pub budget_minutes: f64,
+    /// The number of runs of the full duration that the race may cost, in place of `budget_minutes`.
+    #[key(Integer(1, 1_000_000_000))]
+    pub budget_runs: Option<u64>,
+    /// The keys that the candidates differ in, each with a list of values. The schemes are candidates too.
+    #[key(Overrides)]
+    pub space: Option<Unread>,
 }

@@ -184,8 +184,13 @@ fn insert(keys: &[&'static Key], table: &mut Table, path: &[String], change: &Ch
         }
         ValueType::Sections(_) | ValueType::TaggedList(_) => row(&key.value_type, table, path, change),
         _ if rest.is_empty() => {
-            let item = change.item.clone();
-            table.insert(step.clone(), Entry { key: change.key.clone(), item });
+            table.insert(step.clone(), Entry { key: change.key.clone(), item: change.item.clone() });
+            Ok(())
+        }
+        // A key that the `set` of a scheme changes.
+        ValueType::Overrides => {
+            let inner = section(table, step, change)?;
+            inner.insert(rest.join("."), Entry { key: change.key.clone(), item: change.item.clone() });
             Ok(())
         }
         _ => Err(format!("`{step}` is no section")),

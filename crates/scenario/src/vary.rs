@@ -10,9 +10,10 @@ use shallop_options::{At, Item, Problem, RawValue, Section};
 
 /// A varied key, and those that move with it. Each step has the changes of all of them, and a suffix for the names of
 /// points.
-struct Axis {
-    paths: Vec<Vec<String>>,
-    steps: Vec<(String, Vec<Change>)>,
+#[derive(Clone)]
+pub(super) struct Axis {
+    pub paths: Vec<Vec<String>>,
+    pub steps: Vec<(String, Vec<Change>)>,
 }
 
 /// Splits `V1,V2,...` at commas that are not inside quotes or brackets.
@@ -60,12 +61,13 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Combines each point with every combination of the varied values; the last key varies fastest.
+/// Combines each point with every combination of the values of `space` and of the varied values; the last key varies
+/// fastest.
 ///
 /// # Errors
 /// If a key is no key, fixed, or given twice; if a value is given twice; if there would be too many points.
-pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Variation>, Problem> {
-    let axes = axes(options)?;
+pub(super) fn cross(points: Vec<Variation>, space: &[Axis], options: &Options) -> Result<Vec<Variation>, Problem> {
+    let axes = [space, &axes(options)?].concat();
     let sizes = axes.iter().map(|axis| axis.steps.len());
     let all = sizes.fold(points.len(), usize::saturating_mul);
     if all > MAX_POINTS {
@@ -90,7 +92,7 @@ pub(super) fn cross(points: Vec<Variation>, options: &Options) -> Result<Vec<Var
     Ok(crossed)
 }
 
-fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
+pub(super) fn axes(options: &Options) -> Result<Vec<Axis>, Problem> {
     let mut axes: Vec<Axis> = Vec::new();
     for (key, values) in &options.vary {
         let path = key_path(("--vary", key), options, axes.iter().flat_map(|axis| &axis.paths))?;

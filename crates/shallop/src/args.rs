@@ -52,6 +52,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Run a scenario at every combination of some keys' values; finished runs are not made again
     Sweep(Sweep),
+    /// Find the best of a scenario's schemes and settings, in a race that drops candidates as soon as the runs decide
+    Advise(Advise),
     /// Compare two results, or two schemes, seed by seed: what differs, and by how much
     Compare(Compare),
     /// Make report.html from what run, sweep or reproduce left in a folder
@@ -248,6 +250,42 @@ pub enum Format {
     Markdown,
     /// JSON with all results
     Json,
+}
+
+#[derive(Debug, Args)]
+pub struct Advise {
+    #[command(flatten)]
+    pub source: ScenarioOptions,
+    #[command(flatten)]
+    pub programs: ProgramsOption,
+    #[command(flatten)]
+    pub points: PointOptions,
+    /// Choose only among these schemes, separated by commas or with the option repeated. Quote names with commas
+    #[arg(long, value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Look for the candidate with least of this metric, one of those of claims, as `fct.small.p99_s`
+    #[arg(long, value_name = "METRIC", conflicts_with = "maximise")]
+    pub minimise: Option<String>,
+    /// Look for the candidate with most of this metric
+    #[arg(long, value_name = "METRIC")]
+    pub maximise: Option<String>,
+    /// A bound that the candidate meets, as `loss_rate <= 1e-5`; several with the option repeated
+    #[arg(long, value_name = "BOUND")]
+    pub subject_to: Vec<String>,
+    /// Spend about this many minutes of computing
+    #[arg(long, value_name = "N", value_parser = arguments::minutes, conflicts_with = "runs")]
+    pub minutes: Option<f64>,
+    /// Spend this many runs of the full duration, instead of minutes: the answer then does not depend on the machine
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub runs: Option<u64>,
+    /// Run N runs at a time; default: one per core
+    #[arg(long, value_name = "N", value_parser = arguments::jobs, allow_hyphen_values = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Write report.html, advise.json and each run to this folder; the command takes up there what an earlier one left
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub printed: PrintOptions,
 }
 
 #[derive(Debug, Args)]

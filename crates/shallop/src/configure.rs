@@ -29,7 +29,7 @@ pub fn import(args: &Import) -> Result<()> {
     }
     let text = read_text(&args.file).map_err(|why| plain(&why))?;
     let known = as_configured::known(&args.name, args.chip.as_deref());
-    let imported = args.os.read(&text, &known).map_err(|why| {
+    let mut imported = args.os.read(&text, &known).map_err(|why| {
         let start = text.split_inclusive('\n').take(why.line - 1).map(str::len).sum();
         let length = text[start..].lines().next().map_or(0, str::len);
         in_text(
@@ -43,6 +43,7 @@ pub fn import(args: &Import) -> Result<()> {
             },
         )
     })?;
+    imported.device.name.clone_from(&args.name);
     let section = toml::section(&imported);
     print::line(section.trim_end())?;
     if let Some(links) = &args.links {
@@ -73,15 +74,18 @@ pub fn config(args: &Config) -> Result<()> {
             let found = devices(&run, args.os, args.switch.as_deref());
             if found.is_empty() {
                 let asked = args.switch.as_deref().unwrap_or_default();
-                let nodes: BTreeSet<u32> = run.network.switch_ports().map(|it| run.network.graph.near(it).0).collect();
-                let names: Vec<&str> = nodes.iter().map(|&node| run.network.names[node as usize].as_str()).collect();
+                let at: BTreeSet<u32> = run.network.switch_ports().map(|it| run.network.graph.near(it).0).collect();
+                let names: Vec<&str> = at.iter().map(|&node| run.network.names[node as usize].as_str()).collect();
                 let help = format!("switches: {}", names.join(", "));
                 return Err(with_help(&format!("there is no switch \"{asked}\""), &help));
             }
             count += found.len();
             for mut one in found {
                 let switch = one.device.name.clone();
-                one.device.name = format!("switch {switch}, scheme {name}");
+                // In these files the name is a host name.
+                if !matches!(args.os, Os::Sonic | Os::Cumulus) {
+                    one.device.name = format!("switch {switch}, scheme {name}");
+                }
                 let written = if args.structured { eos::structured(&one.device) } else { args.os.write(&one.device) };
                 text.push_str(if args.structured && !text.is_empty() { "---\n" } else { "" });
                 text.push_str(&written.text);

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use shallop_plan::Study;
 use shallop_plan::files::{Files, FilesInMemory};
-use shallop_scenario::{Options, Programs};
-use shallop_workbench::diagnostic::{Result, name, plain};
+use shallop_scenario::{Changes, Options, Programs, variants};
+use shallop_workbench::diagnostic::{Result, in_text, name, plain};
 use shallop_workbench::fault::in_scenario;
 use shallop_workbench::run_study::{parse_scenario, programs_of_file, scenario_text};
 use shallop_workbench::{FolderFiles, RecordingFiles};
@@ -116,6 +116,14 @@ impl Input {
         };
         let files = self.files.clone();
         parse_scenario(&self.name, &self.text, &Options { set, vary, files, programs, ..options })
+    }
+
+    /// The changes that make the scenario shorter, and those that double its load and its delays.
+    pub fn variants(&self, options: &Options, factor: u64) -> Result<[Changes; 3]> {
+        let set = self.set.iter().chain(&options.set).cloned().collect();
+        let vary = self.vary.iter().chain(&options.vary).cloned().collect();
+        variants(&self.text, &Options { set, vary, ..options.clone() }, factor)
+            .map_err(|problem| in_scenario(in_text(&self.name, &self.text, problem)))
     }
 
     /// The names of the files that [`Input::study`] opened.

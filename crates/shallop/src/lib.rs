@@ -3,6 +3,7 @@
 //!
 //! The library is for programs that add controllers to the command: [`main_with`].
 
+mod advise;
 mod agree;
 mod args;
 mod bench;
@@ -139,13 +140,14 @@ fn run_command(arguments: &Arguments) -> Result<ExitCode> {
         }
         Ok(input)
     };
-    if ends && !matches!(command, Command::Run(_) | Command::Sweep(_) | Command::Check(_)) {
+    if ends && !matches!(command, Command::Run(_) | Command::Sweep(_) | Command::Advise(_) | Command::Check(_)) {
         parent::end_with_stdin()?;
     }
     let done = |result: Result<()>| result.map(|()| ExitCode::SUCCESS);
     match command {
         Command::Run(args) => run::run(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
         Command::Sweep(args) => run::sweep(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
+        Command::Advise(args) => advise::advise(args, &begin(&args.source.scenario)?, &*listen(&stop)?),
         Command::Check(args) => done(show::check(args, &begin(&args.source.scenario)?)),
         Command::Rehearse(args) => run::rehearse(args, &*listen(&stop)?),
         Command::Agree(args) => agree::agree(args, &*listen(&stop)?),

@@ -54,6 +54,9 @@ pub struct Schema {
     /// Print the columns of flows.parquet and series.parquet, with their units, as JSON
     #[arg(long)]
     pub columns: bool,
+    /// Print the JSON Schema of advise.json and of what advise --json prints
+    #[arg(long, conflicts_with_all = ["results", "columns"])]
+    pub advice: bool,
 }
 
 #[derive(Debug, Args)]

@@ -109,6 +109,10 @@ impl ProgressReporter {
 }
 
 impl Progress for ProgressReporter {
+    fn close(&self) {
+        Self::close(self);
+    }
+
     fn start(&self, study: &Study, job: Job) {
         let point = &study.points[job.point];
         let scheme = &point.plan.schemes[job.scheme].name;

@@ -153,6 +153,8 @@ pub fn schema(args: &args::Schema) -> Result<()> {
         describe::summary()
     } else if args.columns {
         describe::columns()
+    } else if args.advice {
+        describe::advice()
     } else {
         scenario::schema()
     };

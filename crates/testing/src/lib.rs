@@ -51,6 +51,7 @@
 
 mod cause;
 pub mod child;
+pub mod dialogue;
 mod needs;
 pub mod processes;
 mod runner;

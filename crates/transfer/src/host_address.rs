@@ -119,45 +119,19 @@ fn alternate(addresses: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
 mod tests {
     use super::*;
 
+    /// `host_addresses.txt` has an address a line, and what it means or why it is refused.
     #[test]
-    fn addresses_parse_with_and_without_a_port() {
-        for (text, name, port, shown) in [
-            ("ship", "ship", 4_747, "ship:4747"),
-            ("ship.example:22", "ship.example", 22, "ship.example:22"),
-            ("192.0.2.1", "192.0.2.1", 4_747, "192.0.2.1:4747"),
-            ("192.0.2.1:5", "192.0.2.1", 5, "192.0.2.1:5"),
-            ("::1", "::1", 4_747, "[::1]:4747"),
-            ("[::1]", "::1", 4_747, "[::1]:4747"),
-            ("[fe80::1%eth0]:9", "fe80::1%eth0", 9, "[fe80::1%eth0]:9"),
-            ("münchen", "münchen", 4_747, "münchen:4747"),
-        ] {
-            let host: HostAddress = text.parse().unwrap();
-            assert_eq!((host.name(), host.port()), (name, port), "{text}");
-            assert_eq!(host.to_string(), shown);
-            assert_eq!(shown.parse(), Ok(host));
-        }
-    }
-
-    #[test]
-    fn malformed_addresses_are_refused_with_the_reason() {
-        for (text, why) in [
-            ("", HostAddressError::Empty),
-            (":4747", HostAddressError::Empty),
-            ("[]:1", HostAddressError::Empty),
-            ("ship:", HostAddressError::Port),
-            ("ship:0", HostAddressError::Port),
-            ("ship:65536", HostAddressError::Port),
-            ("ship:+1", HostAddressError::Port),
-            ("ship:ssh", HostAddressError::Port),
-            ("[::1", HostAddressError::Brackets),
-            ("[::1]4747", HostAddressError::Brackets),
-            ("my ship", HostAddressError::Character(' ')),
-            ("ship\n", HostAddressError::Character('\n')),
-            ("user@ship", HostAddressError::Character('@')),
-            ("notes/ship", HostAddressError::Path),
-            ("ship:/tmp", HostAddressError::Folder),
-        ] {
-            assert_eq!(text.parse::<HostAddress>(), Err(why), "{text:?}");
+    fn addresses_are_read_as_the_table_says() {
+        for line in include_str!("../tests/host_addresses.txt").lines().filter(|line| !line.starts_with('#')) {
+            let (text, said) = line.split_once(" | ").unwrap();
+            let text = text.trim_end().replace("\\n", "\n");
+            let found = text.parse::<HostAddress>();
+            let told = match &found {
+                Ok(host) => format!("{}, port {}, shown as {host}", host.name(), host.port()),
+                Err(why) => format!("{why:?}"),
+            };
+            assert_eq!(told, said, "{text:?}");
+            assert!(found.is_err() || found == found.as_ref().unwrap().to_string().parse(), "{text}");
         }
     }
 

@@ -139,71 +139,32 @@ mod tests {
         vec![ProbeCounts { emulation, control, seconds, answered_over: seconds }; 20]
     }
 
-    fn right() -> PathMeasured {
-        let load = Load { seconds: 1.0, emulated: 7_700, granted: 7_500, data_packets: 7_400, ..Load::default() };
-        PathMeasured {
-            above: trains(2.0, 85, 50),
-            beside_data: trains(0.5, 150, 47),
-            plain_bps: 92e6,
-            plain_lost: 40,
-            load: Some(load),
-        }
-    }
-
-    fn said(found: &PathMeasured) -> (Option<bool>, String) {
-        let PathVerdict { honours, sentence } = verdict(found, LINK);
-        (honours, sentence)
-    }
-
-    #[test]
-    fn a_path_passes_if_all_three_tests_do() {
-        assert_eq!(said(&right()).0, Some(true));
-        let unmeasured = PathMeasured { load: None, ..right() };
-        assert_eq!(said(&unmeasured).0, None);
+    /// What `path_verdicts.txt` says of a path: its measurements, the verdict and words of the sentence.
+    fn row(line: &str) -> (PathMeasured, &str, &str) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let number = |at: usize| cells[at].parse::<f64>().unwrap();
+        let trains = |multiple, at: usize| match cells[at] {
+            "none" => Vec::new(),
+            _ => trains(multiple, number(at) as u64, number(at + 1) as u64),
+        };
+        let usual = Load { seconds: 1.0, emulated: 7_700, granted: 7_500, data_packets: 7_400, ..Load::default() };
+        let load = (cells[7] != "none").then(|| {
+            let (data_lost, skipped) = (number(7) as u64, number(8) as u64);
+            Load { skipped, data_lost, ..usual }
+        });
+        let (above, beside_data) = (trains(number(1), 2), trains(0.5, 4));
+        let found = PathMeasured { above, beside_data, plain_bps: number(6) * 1e6, plain_lost: 40, load };
+        (found, cells[9], cells[10])
     }
 
     #[test]
-    fn each_wrong_path_fails_with_its_reason() {
-        let unmetered = PathMeasured { above: trains(2.0, 150, 50), ..right() };
-        let data_first = PathMeasured { beside_data: trains(0.5, 40, 49), ..right() };
-        let load = right().load.map(|load| Load { data_lost: 900, ..load });
-        let too_fast = PathMeasured { load, ..right() };
-        let silent = PathMeasured { above: trains(2.0, 0, 50), ..right() };
-        let without = PathMeasured { above: Vec::new(), ..right() };
-        for (found, why) in [
-            (unmetered, "meters them, or their DSCP"),
-            (data_first, "serves data before emulation packets, of which 73.3 %"),
-            (too_fast, "12.2 % of the data on credits was lost"),
-            (silent, "no emulation packet was answered"),
-            (without, "speaks QUIC without FlashPass"),
-        ] {
-            let (honours, sentence) = said(&found);
-            assert_eq!(honours, Some(false), "{sentence}");
-            assert!(sentence.contains(why), "{sentence}");
-        }
-    }
-
-    #[test]
-    fn hosts_that_are_late_and_rates_that_do_not_fit_leave_it_open() {
-        let behind = PathMeasured { beside_data: trains(0.5, 40, 49), plain_bps: 17e6, ..right() };
-        let faster = PathMeasured { above: trains(2.0, 150, 50), plain_bps: 400e6, ..right() };
-        let slow = PathMeasured { above: trains(0.8, 150, 50), ..right() };
-        let lossy = PathMeasured { above: trains(2.0, 75, 25), ..right() };
-        let alike = PathMeasured { beside_data: Vec::new(), ..right() };
-        let lossy_beside = PathMeasured { beside_data: trains(0.5, 68, 22), ..right() };
-        let skips = |load: Load| Load { data_lost: 900, skipped: 500, ..load };
-        let late = PathMeasured { load: right().load.map(skips), ..right() };
-        for (found, why) in [
-            (behind, "carries 17 Mb/s without credits, less than --rate-limit"),
-            (faster, "carries more than --rate-limit"),
-            (slow, "could not send"),
-            (lossy, "whatever their class"),
-            (alike, "did not fill the link"),
-            (lossy_beside, "whatever their class"),
-            (late, "whatever their class"),
-        ] {
-            let (honours, sentence) = said(&found);
-            assert!(honours.is_none() && sentence.contains(why), "{sentence}");
+    fn paths_are_judged_as_the_table_says() {
+        let rows = include_str!("../tests/path_verdicts.txt").lines().filter(|line| !line.starts_with('#'));
+        for line in rows.filter(|line| !line.is_empty()) {
+            let (found, expected, words) = row(line);
+            let PathVerdict { honours, sentence } = verdict(&found, LINK);
+            assert_eq!(honours.map_or("open", |honours| if honours { "passes" } else { "fails" }), expected, "{line}");
+            assert!(sentence.contains(words), "{line}: {sentence}");
         }
     }
 }

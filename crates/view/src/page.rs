@@ -56,14 +56,9 @@ impl Page<'_> {
         }
         self.others(&mut body, lead);
         body.push_str("</main>\n");
-        self.foot(&mut body);
-        if !self.figures.is_empty() {
-            let data = pack(&data(self.figures));
-            let _ = writeln!(body, "<script type=\"application/gzip\" id=\"data\">{data}</script>");
-        }
+        foot(&mut body, &self.summary.version, FILES, self.figures);
         let title = self.summary.id.as_deref().unwrap_or(&self.summary.scenario);
-        let libraries: &[Script] = if self.figures.is_empty() { &[] } else { &[VEGA, VEGA_LITE, VEGA_EMBED] };
-        document(title, &body, libraries)
+        drawn(title, body, self.figures)
     }
 
     /// The figure that shows what the sentences of the headline state, to be placed beside them.
@@ -78,9 +73,7 @@ impl Page<'_> {
             Some(id) => format!("{id}: {}", summary.scenario),
             None => summary.scenario.clone(),
         };
-        out.push_str("<header>\n");
-        element(out, "h1", "", &name);
-        out.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n");
+        heading(out, &name);
         if !summary.about.is_empty() && summary.about != summary.scenario {
             element(out, "p", "question", &summary.about);
         }
@@ -186,26 +179,63 @@ impl Page<'_> {
         }
         out.push_str("</div>\n");
     }
+}
 
-    fn foot(&self, out: &mut String) {
-        out.push_str("<footer>\n");
+/// The files that a page with results is made from.
+const FILES: &str = "summary.json, flows.parquet and series.parquet";
+
+/// A page of an answer: what it says, tables, and figures that all have data. `file` is what the page is made from.
+pub fn answer(
+    title: &str, version: &str, file: &str, says: &[&str], tables: &[PageTable], figures: &[Figure],
+) -> String {
+    let mut body = String::new();
+    heading(&mut body, title);
+    body.push_str("<section class=\"answer\">\n<h2>Result</h2>\n");
+    for text in says {
+        element(&mut body, "p", "headline", text);
+    }
+    for figure in figures {
+        plot(&mut body, figure);
+    }
+    body.push_str("</section>\n");
+    for table in tables {
+        section(&mut body, table);
+    }
+    body.push_str("</main>\n");
+    foot(&mut body, version, file, figures);
+    drawn(title, body, figures)
+}
+
+fn heading(out: &mut String, name: &str) {
+    out.push_str("<header>\n");
+    element(out, "h1", "", name);
+    out.push_str("<button id=\"theme\" type=\"button\">Light or dark</button>\n</header>\n<main>\n");
+}
+
+/// The document with this body, and with the scripts and data that draw the figures.
+fn drawn(title: &str, mut body: String, figures: &[Figure]) -> String {
+    if !figures.is_empty() {
+        let data = pack(&data(figures));
+        let _ = writeln!(body, "<script type=\"application/gzip\" id=\"data\">{data}</script>");
+    }
+    let libraries: &[Script] = if figures.is_empty() { &[] } else { &[VEGA, VEGA_LITE, VEGA_EMBED] };
+    document(title, &body, libraries)
+}
+
+fn foot(out: &mut String, version: &str, files: &str, figures: &[Figure]) {
+    out.push_str("<footer>\n");
+    let _ = writeln!(out, "<p>Made by shallop {} from {files} beside this page.</p>", escape(version));
+    if !figures.is_empty() {
+        let [vega, lite, embed] = [VEGA, VEGA_LITE, VEGA_EMBED].map(Script::version);
         let _ = writeln!(
             out,
-            "<p>Made by shallop {} from summary.json, flows.parquet and series.parquet beside this page.</p>",
-            escape(&self.summary.version)
+            "<noscript><p class=\"note\">Scripts draw figures, and this browser runs none.</p></noscript>\n\
+             <details class=\"screen\"><summary>Drawn by Vega {vega}, Vega-Lite {lite} and vega-embed {embed}, which \
+             are in this page. Their licences</summary>\n<pre>{}</pre></details>",
+            escape(NOTICES)
         );
-        if !self.figures.is_empty() {
-            let [vega, lite, embed] = [VEGA, VEGA_LITE, VEGA_EMBED].map(Script::version);
-            let _ = writeln!(
-                out,
-                "<noscript><p class=\"note\">Scripts draw figures, and this browser runs none.</p></noscript>\n\
-                 <details class=\"screen\"><summary>Drawn by Vega {vega}, Vega-Lite {lite} and vega-embed {embed}, \
-                 which are in this page. Their licences</summary>\n<pre>{}</pre></details>",
-                escape(NOTICES)
-            );
-        }
-        out.push_str("</footer>\n");
     }
+    out.push_str("</footer>\n");
 }
 
 /// The worst verdict on these claims, as a word; "reported" if no claim was judged.

@@ -22,6 +22,12 @@ pub fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     whole(text, 1, MOST_JOBS)
 }
 
+/// Parses a number of minutes.
+pub fn minutes(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok().filter(|minutes: &f64| (0.001..=1e6).contains(minutes));
+    number.ok_or_else(|| "a number of minutes, from 0.001 to 1,000,000".to_owned())
+}
+
 /// Parses the name of a results folder, which must not be empty.
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     if text.trim().is_empty() {

@@ -5,7 +5,7 @@
 
 use super::results::headings;
 use serde_json::{Map, Value, json};
-use shallop_results::{metrics, summary::Summary};
+use shallop_results::{advice::Advice, metrics, summary::Summary};
 
 /// Units of numbers by the ending of a field's name; the first match counts.
 const ENDINGS: [(&str, &str); 5] =
@@ -25,6 +25,12 @@ pub fn summary() -> Value {
         kinds.values_mut().for_each(add_units);
     }
     schema
+}
+
+/// JSON Schema of `advise.json`.
+#[must_use]
+pub fn advice() -> Value {
+    schemars::schema_for!(Advice).to_value()
 }
 
 /// Sets the unit of a number in a schema: `path` leads to the number from a field of the type `kind`.

@@ -39,6 +39,8 @@ pub trait Progress: Sync {
     fn snapshot(&self, _snapshot: LiveSnapshot) {}
     /// Receives a message for the user.
     fn note(&self, _text: &str) {}
+    /// All jobs have ended.
+    fn close(&self) {}
 }
 
 #[derive(Clone, Copy, Debug)]

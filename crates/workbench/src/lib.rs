@@ -3,6 +3,7 @@
 
 #![allow(clippy::missing_errors_doc, reason = "an error is a diagnostic for the user, which says what is wrong")]
 
+pub mod advise;
 mod aggregate_tables;
 pub mod arguments;
 pub mod bench;

@@ -48,8 +48,6 @@ pub fn unpin(folder: &Path, root: &Path) -> Result<(), BpfError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
-
     use super::*;
 
     #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot make its input should fail there")]
 
 mod clean;
+mod clean_dialogue;
 mod clean_packets;
 #[cfg_attr(
     not(feature = "load"),
@@ -39,12 +40,7 @@ shallop_testing::tests! {
     tests: [
         clean::clean_flows_are_equal_in_c,
         clean::flows_at_a_proxy_are_equal_in_c,
-        clean_packets::marks_are_cleared_and_windows_reduced_with_valid_checksums,
-        clean_packets::windows_are_unchanged_unless_both_syns_with_scales_were_seen,
-        clean_packets::forged_packets_of_an_open_connection_change_nothing,
-        clean_packets::a_new_connection_replaces_a_silent_one_after_its_handshake,
-        clean_packets::a_burst_counts_as_its_segments_and_old_flows_are_evicted,
-        clean_packets::the_edge_makes_only_tcp_packets_ecn_capable,
+        clean_dialogue::frames_pass_a_proxy_as_the_dialogues_say,
         clean_packets::random_frames_never_get_a_larger_window_or_a_wrong_checksum,
         #[long] clean_packets::a_packet_costs_less_than_5_us,
         twins::all_rows_of_the_tables_are_equal_in_c,

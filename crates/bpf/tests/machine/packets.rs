@@ -19,7 +19,6 @@ pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
 pub const ACK: u8 = 16;
 pub const CE: u8 = 3;
-pub const ECT0: u8 = 2;
 const ETHERNET: usize = 14;
 
 impl Frame {

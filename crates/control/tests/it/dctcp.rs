@@ -3,8 +3,8 @@
 use crate::support::{FixedRtt, SEGMENT, number, start, table};
 use shallop_control::binary::{Fraction, Gain};
 use shallop_control::dctcp::{Arithmetic, Config, reduced_cwnd};
-use shallop_control::ewma::{Alpha, update_alpha};
-use shallop_control::{Ack, Dctcp, Reno, Start, Window, loss, reno};
+use shallop_control::ewma::update_alpha;
+use shallop_control::{Ack, Dctcp, Start, Window};
 use shallop_core::{Bytes, Seed, Span};
 use shallop_options::HostStack;
 
@@ -12,11 +12,6 @@ use shallop_options::HostStack;
 fn dctcp(config: &Config, cwnd: u64, initial_ssthresh: Bytes) -> Dctcp {
     let start = Start { initial_window: SEGMENT * cwnd, initial_ssthresh, ..start() };
     Dctcp::new(config, &start)
-}
-
-/// Sets the initial alpha, in units of 2^-10.
-fn alpha(alpha: u32, config: Config) -> Config {
-    Config { alpha_initial: Fraction::new(alpha), ..config }
 }
 
 fn packets(window: &impl Window) -> u64 {
@@ -52,54 +47,6 @@ fn alpha_and_reductions_match_the_kernels_integers() {
         assert_eq!(dctcp.alpha(), alpha, "{row:?}");
         dctcp.on_mark(&path.loss(&dctcp));
         assert_eq!(packets(&dctcp), reduced, "{row:?}");
-    }
-}
-
-#[test]
-fn an_observation_window_ends_when_the_data_in_flight_at_its_start_is_acknowledged() {
-    // Given ten segments in flight, of which three are marked,
-    let mut dctcp = dctcp(&alpha(0, Config::RFC), 10, SEGMENT * 10);
-    let mut path = path();
-    let mut alphas = vec![];
-    let first = ack(&mut path, &dctcp, 1, 1);
-    dctcp.on_ack(&first);
-    alphas.push(dctcp.alpha());
-    for nth in 1..=10 {
-        let ack = ack(&mut path, &dctcp, 1, u64::from(nth % 4 == 0));
-        let snd_nxt = first.snd_nxt + (path.snd_una - first.snd_una);
-        dctcp.on_ack(&Ack { snd_nxt, ..ack });
-        alphas.push(dctcp.alpha());
-    }
-    // then the first ACK ends an observation window of one segment, and the ninth ACK after it the next window, in
-    // which two segments are marked.
-    assert_eq!(alphas[..9], [64; 9]);
-    assert_eq!(alphas[9], 64 - 4 + (2 << 6) / 9);
-    assert_eq!(alphas[10], alphas[9]);
-}
-
-#[test]
-fn if_all_packets_are_marked_alpha_becomes_one_and_the_reduction_is_renos() {
-    let config = Config { loss: loss::Config::LINUX, ..alpha(0, Config::LINUX_IDEAL) };
-    let start = Start { initial_window: SEGMENT * 64, initial_ssthresh: SEGMENT, ..start() };
-    let mut path = path();
-    let mut dctcp = Dctcp::new(&config, &start);
-    for _ in 0..150 {
-        let marked = ack(&mut path, &dctcp, 10, 10);
-        dctcp.on_ack(&Ack { in_cwnd_reduction: true, snd_nxt: path.snd_una, ..marked });
-    }
-    assert_eq!(dctcp.alpha(), Alpha::MAX);
-    let mut reno = Reno::new(&reno::Config::LINUX_IDEAL, &start);
-    dctcp.on_mark(&path.loss(&dctcp));
-    reno.on_mark(&path.loss(&reno));
-    assert_eq!((packets(&dctcp), packets(&reno)), (32, 32));
-}
-
-#[test]
-fn for_a_loss_the_rfc_halves_flight_size_and_linux_halves_cwnd() {
-    for (config, reduced) in [(Config::RFC, 10), (Config::LINUX_IDEAL, 20)] {
-        let mut dctcp = dctcp(&config, 40, Bytes::MAX);
-        dctcp.on_loss(&path().loss_with(SEGMENT * 20));
-        assert_eq!(packets(&dctcp), reduced);
     }
 }
 

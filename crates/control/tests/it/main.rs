@@ -12,5 +12,4 @@ mod options;
 mod page;
 mod prague;
 mod support;
-mod undo;
 mod vegas;

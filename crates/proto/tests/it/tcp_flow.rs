@@ -1,10 +1,10 @@
 //! What limits a TCP sender besides losses: handshake, receive window, pacing, application. And what its controller is
 //! told.
 
-use crate::support::Path;
 use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair_with, plain, sender, us};
+use crate::support::{Pair, Path};
 use shallop_core::{BitsPerSec, Bytes, Class, Ecn, Span, Time};
-use shallop_proto::tcp::{Config, DelayedAcks, Flags, Head, Receiver, Stack};
+use shallop_proto::tcp::{Config, Flags, Head, Receiver, Sender, Stack, Tcp};
 use shallop_proto::{Endpoint, wire};
 
 #[test]
@@ -48,6 +48,22 @@ fn a_lost_syn_is_retransmitted_after_the_initial_timeout_and_then_after_twice_th
     let times: Vec<_> = handshake.map(|packet| packet.sent).collect();
     assert_eq!(times, [ms(0), ms(1_000), ms(3_000)]);
     assert_eq!(pair.ends[0].counters().timeouts, 2);
+}
+
+#[test]
+fn an_open_connection_has_no_handshake() {
+    let config = Config { handshake: true, ..Stack::LINUX_IDEAL.tcp };
+    let first = pair_with(&config, Spy::new(10), 5 * SEGMENT, Path::clean()).complete_by(ms(100));
+    let (mut sender, mut receiver) = (
+        Tcp::sender(Sender::new(&config, Spy::new(1), Some(5 * SEGMENT))),
+        Tcp::receiver(Receiver::new(&config, Some(5 * SEGMENT))),
+    );
+    sender.continue_connection(&first.ends[0]);
+    receiver.continue_connection(&first.ends[1]);
+    let second = Pair::new(sender, receiver, Path::clean(), 7).complete_by(ms(100));
+    assert!(second.capture.iter().all(|packet| packet.body.end > 0 || packet.from == 1));
+    let faster = (first.now - second.now).ratio(Span::from_ms(10));
+    assert!((1.0..1.01).contains(&faster), "by {faster} round trips");
 }
 
 #[test]
@@ -97,89 +113,6 @@ fn a_closed_window_is_probed_at_doubling_intervals_until_it_opens() {
     assert_eq!(hand.leaving(), [5, 6, 7, 8]);
     // An idle time longer than the RTO restarts the controller.
     assert_eq!(hand.spy().idles.len(), 1);
-}
-
-#[test]
-fn a_complete_receiver_still_acknowledges_probes_and_duplicates() {
-    let mut receiver = Receiver::new(&plain(), Some(SEGMENT));
-    let data = Head { seq: 0, len: SEGMENT as u16, ..Head::default() };
-    for head in [data, data, Head::default()] {
-        receiver.on_packet(ms(1), &head, Ecn::NotEct);
-        let out = receiver.poll(ms(1)).expect("an acknowledgement");
-        assert_eq!((out.head.ack, out.class, out.size), (SEGMENT, Class::Ack, 84));
-    }
-    assert!(receiver.is_complete());
-    assert_eq!((receiver.counters().received, receiver.counters().duplicates), (SEGMENT, 1));
-}
-
-#[test]
-fn data_out_of_order_narrows_the_window_but_the_right_edge_never_moves_back() {
-    let config = Config { receive_buffer: Bytes::new(10 * SEGMENT), ..plain() };
-    let mut receiver = Receiver::new(&config, None);
-    let mut offered = vec![];
-    for number in [1, 2, 3, 0, 5, 4] {
-        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
-        receiver.on_packet(ms(1), &head, Ecn::NotEct);
-        let head = receiver.poll(ms(1)).expect("an acknowledgement").head;
-        offered.push((head.ack / SEGMENT, head.right_edge() / SEGMENT));
-    }
-    assert_eq!(offered, [(0, 10), (0, 10), (0, 10), (4, 14), (4, 14), (6, 16)]);
-}
-
-#[test]
-fn an_acknowledgement_takes_a_frame_or_the_size_that_is_set() {
-    let size = |ack_size| {
-        let acks = DelayedAcks { ack_size, ..DelayedAcks::OFF };
-        let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
-        receiver.on_packet(ms(1), &Head { len: SEGMENT as u16, ..Head::default() }, Ecn::NotEct);
-        receiver.poll(ms(1)).map(|out| out.size)
-    };
-    assert_eq!((size(None), size(Some(Bytes::new(40)))), (Some(wire::MIN_FRAME), Some(40)));
-}
-
-#[test]
-fn acknowledgements_are_delayed_as_configured() {
-    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 2, ack_size: None };
-    let mut receiver = Receiver::new(&Config { acks, ..plain() }, None);
-    let mut arrive = |at, number: u64| {
-        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
-        receiver.on_packet(ms(at), &head, Ecn::NotEct);
-        let said = receiver.poll(ms(at)).map(|out| out.head.ack / SEGMENT);
-        (said, receiver.wakeup())
-    };
-    assert_eq!(arrive(1, 0).0, Some(1), "the first at once");
-    assert_eq!(arrive(1, 1).0, Some(2));
-    assert_eq!(arrive(2, 2), (None, Some(ms(42))));
-    assert_eq!(arrive(3, 3).0, Some(4), "the second of two");
-    assert_eq!(arrive(4, 5).0, Some(4), "out of order, at once");
-    assert_eq!(arrive(5, 4).0, Some(6), "a filled hole, at once");
-    let (said, due) = arrive(30, 6);
-    assert_eq!((said, due), (None, Some(ms(42))), "the deadline known is early, and is looked at again");
-    receiver.on_timer(ms(42));
-    assert_eq!((receiver.poll(ms(42)), receiver.wakeup()), (None, Some(ms(70))));
-    receiver.on_timer(ms(70));
-    assert_eq!(receiver.poll(ms(70)).map(|out| out.head.ack / SEGMENT), Some(7));
-    assert_eq!(receiver.wakeup(), None);
-}
-
-/// Kernel: `fq_enqueue` drops what would exceed `flow_limit`. Of 300 acknowledgements that wait for a slow link, Linux
-/// sends the first 100; 43 more that are made after 50 have left follow them. Without `fq` 1,000 fit (`txqueuelen`).
-#[test]
-fn linux_drops_acknowledgements_that_find_the_queue_of_their_host_full() {
-    for (limit, kept) in [(100, (1..=100).chain(301..=343).collect()), (u16::MAX, (1..=343).collect::<Vec<u64>>())] {
-        let config = Config { acks: DelayedAcks::OFF, fq_flow_limit: limit, ..Stack::LINUX.tcp };
-        let mut receiver = Receiver::new(&config, None);
-        let mut sent = vec![];
-        for number in 0..343 {
-            if number == 300 {
-                sent.extend(std::iter::from_fn(|| receiver.poll(ms(1))).take(50));
-            }
-            let head = Head { seq: number * 100, len: 100, ..Head::default() };
-            receiver.on_packet(ms(1), &head, Ecn::NotEct);
-        }
-        sent.extend(std::iter::from_fn(|| receiver.poll(ms(1))));
-        assert_eq!(sent.into_iter().map(|out| out.head.ack / 100).collect::<Vec<_>>(), kept);
-    }
 }
 
 #[test]

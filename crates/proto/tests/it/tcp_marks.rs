@@ -1,6 +1,6 @@
 //! Congestion marks: which packets are ECN-capable, how receivers echo marks, and how senders respond.
 
-use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair_with, plain, sender, us};
+use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair_with, plain, sender};
 use crate::support::{Pair, Path};
 use shallop_control::Marking;
 use shallop_core::{Class, Ecn, Span};
@@ -10,32 +10,6 @@ use std::collections::BTreeSet;
 
 fn classic() -> Config {
     Config { ecn: EcnConfig::CLASSIC, ..plain() }
-}
-
-/// Acknowledgements of a receiver to which segments with and without marks arrive: (segments acknowledged, ECE).
-fn echoes(config: &Config, marks: &[bool]) -> Vec<(u64, bool)> {
-    let mut receiver = Receiver::new(config, None);
-    let mut said = vec![];
-    for (number, &marked) in (0..).zip(marks) {
-        let head = Head { seq: number * SEGMENT, len: SEGMENT as u16, ..Head::default() };
-        receiver.on_packet(us(number), &head, if marked { Ecn::Ce } else { Ecn::Ect });
-        while let Some(out) = receiver.poll(us(number)) {
-            said.push((out.head.ack / SEGMENT, out.head.flags.has(Flags::ECE)));
-        }
-    }
-    said
-}
-
-#[test]
-fn a_change_of_marks_is_acknowledged_at_once_with_the_old_ece() {
-    let acks = DelayedAcks { ack_every: 2, ack_delay: Span::from_ms(40), ack_quick: 0, ack_size: None };
-    let config = Config { ecn: EcnConfig::EXACT, acks, ..plain() };
-    let marks = [false, false, false, true, true, true, false, false];
-    let said = echoes(&config, &marks);
-    assert_eq!(said, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
-    // With an acknowledgement for every segment the echo is the mark of that segment.
-    let each = echoes(&Config { acks: DelayedAcks::OFF, ..config }, &marks);
-    assert!(each.iter().map(|&(_, echo)| echo).eq(marks));
 }
 
 /// The configuration of DCTCP with an acknowledgement for every `ack_every` segments, and a path that marks them.
@@ -78,46 +52,6 @@ fn marked_bytes_stay_exact_when_data_is_lost_and_sent_again() {
         assert!(came > 250 && pair.ends[0].counters().retransmits > 20);
         assert_eq!(told_marks(&pair), came as u64, "every {every}");
     }
-}
-
-#[test]
-fn marks_of_one_window_reduce_cwnd_once_and_set_cwr_once() {
-    // Given twenty segments in flight,
-    let mut hand = SenderHarness::new(&classic(), Spy::new(20));
-    let first = hand.take();
-    assert!(first.iter().all(|out| out.ecn == Ecn::Ect));
-    // when marks are echoed for all of them,
-    let echo = Flags::ACK | Flags::ECE;
-    let mut told = vec![];
-    for number in 1..=20 {
-        hand.answer(us(10_000 + number), number, &[], echo);
-        told.extend(hand.take().iter().map(|out| out.head.flags.has(Flags::CWR)));
-    }
-    // then the controller is told once, and the next new segment has CWR set.
-    assert_eq!(hand.spy().marks.len(), 1);
-    assert_eq!(told.iter().position(|&cwr| cwr), Some(0));
-    assert_eq!(told.iter().filter(|&&cwr| cwr).count(), 1);
-    // A mark echoed in the next window counts again.
-    hand.answer(us(30_000), 21, &[], echo);
-    assert_eq!(hand.spy().marks.len(), 2);
-}
-
-#[test]
-fn a_gradual_reduction_keeps_sending() {
-    let leaving = |gradual| {
-        let marks = EcnConfig { ecn_gradual: gradual, ..EcnConfig::CLASSIC };
-        let mut hand = SenderHarness::new(&Config { ecn: marks, ..plain() }, Spy::shrinking(20, 10)).started();
-        let mut left = vec![];
-        for number in 1..=20 {
-            let flags = Flags::ACK | Flags::ECE.when(number == 1);
-            hand.answer(us(10_000 + number), number, &[], flags);
-            left.push(hand.leaving().len());
-        }
-        assert_eq!(hand.sender.scoreboard.pipe(), 10 * SEGMENT);
-        left
-    };
-    assert_eq!(leaving(false)[..12], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1], "no marks for half a window");
-    assert_eq!(leaving(true)[..6], [1, 0, 1, 0, 1, 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How TCP finds losses and repairs them.
 
-use crate::support::tcp::{SEGMENT, SenderHarness, Spy, ms, pair, plain, us};
+use crate::support::tcp::{SEGMENT, ms, pair, plain};
 use crate::support::{CapturedPacket, Path};
 use shallop_control::{any, reno};
 use shallop_core::{Span, Time};
@@ -52,41 +52,6 @@ fn without_sack_each_loss_takes_a_round_trip_and_with_sack_all_take_one() {
     for detection in [Detection::Sack, Detection::Rack] {
         let told = round_trips(detection);
         assert!(told < 1.0, "{detection:?}: {told}");
-    }
-}
-
-#[test]
-fn after_one_loss_of_twenty_as_many_segments_leave_as_the_controller_wants() {
-    for target in [10, 14] {
-        // Given twenty segments in flight, the first of which is lost.
-        let mut hand = SenderHarness::new(&plain(), Spy::shrinking(20, target));
-        assert_eq!(hand.leaving().len(), 20);
-        // When the others are acknowledged one by one,
-        let mut left = vec![];
-        for number in 1..22 {
-            hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
-            left.push(hand.leaving());
-        }
-        // then the first two acknowledgements release a new segment each, and the others are spread evenly.
-        assert_eq!(left[..3], [vec![20], vec![21], vec![0]]);
-        let during: usize = left[2..].iter().map(Vec::len).sum();
-        assert_eq!(during as u64, target, "{left:?}");
-        assert!(left[2..].iter().all(|now| now.len() <= 1), "{left:?}");
-        assert_eq!(hand.sender.scoreboard.pipe(), target * SEGMENT);
-        // When the retransmission is acknowledged, recovery is over.
-        hand.ack(us(20_000), 22, &[(22, 22 + target - 1)]);
-        assert_eq!((hand.spy().losses.len(), hand.spy().exits.len()), (1, 1));
-        assert_eq!(hand.spy().losses[0].prior_in_flight.get(), 20 * SEGMENT);
-    }
-}
-
-#[test]
-fn prr_does_not_limit_a_controller_that_owns_recovery() {
-    let mut hand = SenderHarness::new(&plain(), Spy { owns: true, ..Spy::new(20) }).started();
-    for number in 1..10 {
-        hand.ack(us(10_000 + number), 0, &[(1, number + 1)]);
-        hand.take();
-        assert_eq!(hand.sender.scoreboard.pipe(), 20 * SEGMENT);
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `10 ack 4 sack 6-8` | at 10 ms segments below 4 are acknowledged, and 6 to 8 selectively |
 //! | `until 400 -> 3@205` | runs all timers before 400 ms, which send 3 at 205 ms |
 //! | `is window 5, losses 1` | the names of values are in [`value`] |
+//! | `next 3 at 21` | the next flow on the connection, of three segments, starts at 21 ms |
 //! | `NAME` | the steps of the paragraph `prelude NAME` |
 //!
 //! Behind an acknowledgement may stand `ece`, `echo TIME` for the timestamp of a segment that was sent then, `window
@@ -19,14 +20,14 @@ use crate::support::tcp::{SEGMENT, SenderHarness, Spy, us};
 use shallop_core::{BitsPerSec, Time};
 use shallop_proto::Endpoint;
 use shallop_proto::tcp::segment::{Segment, SegmentState};
-use shallop_proto::tcp::{Detection, EcnConfig, Flags, Head, Spurious, Stack, Timestamp};
+use shallop_proto::tcp::{Config, Detection, EcnConfig, Flags, Head, IdleRestart, Sender, Spurious, Stack, Timestamp};
 use std::collections::BTreeMap;
 
-fn number(word: &str) -> u64 {
+pub fn number(word: &str) -> u64 {
     word.parse().unwrap_or_else(|_| panic!("not a number: {word:?}"))
 }
 
-fn time(word: &str) -> Time {
+pub fn time(word: &str) -> Time {
     us((word.parse::<f64>().expect("a time in ms") * 1e3).round() as u64)
 }
 
@@ -45,8 +46,17 @@ fn sender(line: &str) -> SenderHarness {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         match key {
             "window" => spy = Spy { pace: spy.pace, ..Spy::new(number(value)) },
+            "owns" => spy.owns = true,
+            "autotuning" => config.receive_autotuning = true,
+            "idle" => {
+                config.slow_start_after_idle = match value {
+                    "never" => IdleRestart::Never,
+                    "estimate" => IdleRestart::Estimate,
+                    _ => IdleRestart::Timeout,
+                };
+            }
             "after" => spy.after = Spy::new(number(value)).window,
-            "Mbps" => spy.pace = BitsPerSec::new(number(value) * 1_000_000),
+            "Mbps" => spy.pace = BitsPerSec::new((value.parse::<f64>().expect("a rate") * 1e6) as u64),
             "size" => size = Some(number(value)),
             "gso" => config.gso_max_segs = value.parse().unwrap_or(u16::MAX),
             "detection" => {
@@ -65,9 +75,9 @@ fn sender(line: &str) -> SenderHarness {
     SenderHarness::sized(&config, spy, size)
 }
 
-/// The numbers of a list such as `0-3 5`, in words.
-fn list(text: &str) -> Vec<String> {
-    let each = |word: &str| match word.split_once('-') {
+/// The numbers of a list such as `0-3 5`, in words. Words with a colon stay.
+pub fn list(text: &str) -> Vec<String> {
+    let each = |word: &str| match word.split_once('-').filter(|_| !word.contains(':')) {
         Some((from, to)) => (number(from)..=number(to)).map(|number| number.to_string()).collect(),
         None => vec![word.to_owned()],
     };
@@ -99,6 +109,16 @@ fn acknowledge(hand: &mut SenderHarness, step: &str) {
     hand.respond(at, cumulative, &blocks, head);
 }
 
+/// A next flow on the connection, from a line such as `3 at 21`: segments and milliseconds.
+fn next(hand: &mut SenderHarness, line: &str) {
+    let (segments, at) = line.split_once(" at ").expect("segments and a time");
+    let config = Config { handshake: false, ..hand.config };
+    let mut sender = Sender::new(&config, Spy::new(1), Some(number(segments) * SEGMENT));
+    sender.continue_connection(&hand.sender);
+    sender.on_timer(time(at));
+    *hand = SenderHarness { sender, now: time(at), before: vec![], config };
+}
+
 /// What is known of the sender and of what its controller was told, as words.
 fn value(hand: &SenderHarness, key: &str) -> String {
     let (spy, board, counters) = (hand.spy(), &hand.sender.scoreboard, hand.sender.counters());
@@ -118,6 +138,16 @@ fn value(hand: &SenderHarness, key: &str) -> String {
         "pipe" => board.pipe() / SEGMENT,
         "lost" => board.lost / SEGMENT,
         "delivered" => state.delivered.unwrap_or_default(),
+        "sent" => counters.sent,
+        "complete" => u64::from(hand.sender.is_complete()),
+        "srtt" => hand.sender.rtt().srtt.as_ps() / 1_000_000_000,
+        // Of the connection, as the controller knows them.
+        "una" => spy.acks.last().map_or(0, |ack| ack.snd_una / SEGMENT),
+        "nxt" => spy.acks.last().map_or(0, |ack| ack.snd_nxt / SEGMENT),
+        "in_all" => spy.acks.last().map_or(0, |ack| ack.delivered.get() / SEGMENT),
+        "repeated" => return words(&mut spy.timeouts.iter().map(|(loss, _)| loss.snd_una / SEGMENT)),
+        "in_flight" => return words(&mut spy.losses.iter().map(|loss| loss.prior_in_flight.get() / SEGMENT)),
+        "idles" => return words(&mut spy.idles.iter().map(|idle| idle.as_ps() / 1_000_000_000)),
         // Whether each timeout was the first for its byte, each loss followed a mark, the window was the limit.
         "first" => return words(&mut spy.timeouts.iter().map(|(_, first)| u64::from(*first))),
         "in_cwr" => return words(&mut spy.losses.iter().map(|loss| u64::from(loss.in_cwr))),
@@ -136,25 +166,40 @@ fn value(hand: &SenderHarness, key: &str) -> String {
     count.to_string()
 }
 
+/// What is expected of the end with this number.
+fn own(text: &str, end: usize) -> String {
+    text.split('|').nth(end).or(text.split('|').next()).unwrap_or_default().trim().to_owned()
+}
+
+/// The event of a step, and what is expected of the end with this number.
+pub fn parts(step: &str, end: usize) -> (&str, Option<String>) {
+    step.split_once("->").map_or((step, None), |(event, sent)| (event.trim(), Some(own(sent, end))))
+}
+
+/// What is wrong with these values, such as `window 5, losses 1`.
+pub fn wrong_values(values: &str, end: usize, value: impl Fn(&str) -> String) -> Option<String> {
+    values.split(", ").find_map(|check| {
+        let (key, expected) = check.split_once(' ').unwrap_or((check, ""));
+        let (found, expected) = (value(key), own(expected, end));
+        (found != expected).then(|| format!("{key} is {found}, not {expected}"))
+    })
+}
+
 /// Runs a step for the sender with this number. Returns what is wrong.
 fn wrong(hand: &mut SenderHarness, step: &str, sender: usize) -> Option<String> {
-    let own = |text: &str| text.split('|').nth(sender).or(text.split('|').next()).unwrap_or_default().trim().to_owned();
-    let (event, sent) = step.split_once("->").map_or((step, None), |(event, sent)| (event, Some(own(sent))));
+    let (event, sent) = parts(step, sender);
     if let Some(values) = event.strip_prefix("is ") {
-        return values.split(", ").find_map(|check| {
-            let (key, expected) = check.split_once(' ').expect("a value");
-            let (found, expected) = (value(hand, key), own(expected));
-            (found != expected).then(|| format!("{key} is {found}, not {expected}"))
-        });
+        return wrong_values(values, sender, |key| value(hand, key));
     }
     let mut left: Vec<String> = Vec::new();
-    match event.trim().strip_prefix("until ") {
+    match event.strip_prefix("until ") {
         Some(until) => {
             let timed = hand.advance(time(until)).into_iter();
             left.extend(timed.map(|(at, segment)| format!("{segment}@{}", at.since_start().as_secs_f64() * 1e3)));
         }
-        None if event.trim().is_empty() => {}
-        None => acknowledge(hand, event.trim()),
+        None if event.is_empty() => {}
+        None if event.starts_with("next ") => next(hand, &event[5..]),
+        None => acknowledge(hand, event),
     }
     let sent = sent?;
     // CWR is part of the script if it is expected somewhere.
@@ -169,8 +214,8 @@ fn wrong(hand: &mut SenderHarness, step: &str, sender: usize) -> Option<String> 
     (!is_right).then(|| format!("it sends {}, not {sent}", left.join(" ")))
 }
 
-/// Runs all scripts of a file.
-fn hold(text: &str) {
+/// Runs all scripts of a file, which are for ends of this kind.
+pub fn hold<E>(text: &str, kind: &str, end: fn(&str) -> E, wrong: fn(&mut E, &str, usize) -> Option<String>) {
     let (mut preludes, mut all) = (BTreeMap::new(), Vec::new());
     for paragraph in text.split("\n\n") {
         let lines = paragraph.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
@@ -180,11 +225,11 @@ fn hold(text: &str) {
             preludes.insert(name, lines.to_vec());
             continue;
         }
-        let (senders, steps): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| line.starts_with("sender "));
+        let (ends, steps): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| line.starts_with(kind));
         let steps = steps.into_iter().flat_map(|step| preludes.get(step).cloned().unwrap_or_else(|| vec![step]));
         let steps: Vec<&str> = steps.collect();
-        for (nth, line) in senders.into_iter().enumerate() {
-            let mut hand = sender(line.trim_start_matches("sender "));
+        for (nth, line) in ends.into_iter().enumerate() {
+            let mut hand = end(&line[kind.len() + 1..]);
             let found = steps
                 .iter()
                 .find_map(|step| Some(format!("{title}, {line}: {step}: {}", wrong(&mut hand, step, nth)?)));
@@ -199,10 +244,10 @@ macro_rules! scripts {
         $(
             #[test]
             fn $name() {
-                hold(include_str!(concat!("scripts/", stringify!($name), ".txt")));
+                hold(include_str!(concat!("scripts/", stringify!($name), ".txt")), "sender", sender, wrong);
             }
         )+
     };
 }
 
-scripts! { bursts recovery states undo }
+scripts! { bursts kept marks recovery states undo }

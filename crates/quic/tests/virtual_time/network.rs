@@ -2,11 +2,11 @@
 
 use super::host::{Host, ShallopHost};
 use super::link::{Link, LinkConfig, Packet};
-use crate::config::{Classes, Config};
+use crate::config::Config;
+use crate::endpoint_state::EndpointState;
 use crate::sockets::datagram::{IncomingDatagram, OutgoingDatagram};
 use crate::trust::identity::{AnyServer, Identity, SERVER_NAME};
 use crate::trust::tls::Tls;
-use crate::{credit::send_mode::SendMode, endpoint_state::EndpointState};
 use quinn_proto::crypto;
 use shallop_core::{BitsPerSec, Seed};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -32,24 +32,6 @@ pub(super) struct SentPacket {
     pub(super) first_byte: u8,
     pub(super) bytes: usize,
     pub(super) to: SocketAddr,
-}
-
-impl SentPacket {
-    pub(super) fn is_quic(&self) -> bool {
-        self.first_byte >= 64
-    }
-
-    pub(super) fn is_data(&self) -> bool {
-        self.dscp == Classes::default().data
-    }
-
-    pub(super) fn is_unscheduled(&self) -> bool {
-        self.dscp == Classes::default().unscheduled
-    }
-
-    pub(super) fn is_emulation(&self) -> bool {
-        self.dscp == Classes::default().emulation
-    }
 }
 
 pub(super) struct Network<C = ShallopHost, S = ShallopHost> {
@@ -106,18 +88,6 @@ impl Network {
         Self::new(base, client, ShallopHost::new(state, SERVER), link)
     }
 
-    /// Two connected hosts over links of 100 Mb/s and 10 ms, with a waiting time of 40 ms.
-    pub(super) fn connected() -> Self {
-        Self::connected_with(config(100, 40), &LinkConfig::new(100e6, ms(10)))
-    }
-
-    pub(super) fn connected_with(config: Config, link: &LinkConfig) -> Self {
-        let mut network = Self::new_pair(config, config, link);
-        network.connect();
-        assert_eq!(network.send_modes(), [SendMode::Credits; 2]);
-        network
-    }
-
     /// Runs until both hosts have finished the handshake.
     pub(super) fn connect(&mut self) {
         self.until(secs(10), |network| {
@@ -130,25 +100,6 @@ impl Network {
     /// Runs until both hosts have acknowledged all data.
     pub(super) fn finish(&mut self, within: Duration) {
         self.until(within, |network| network.client.is_done() && network.server.is_done());
-    }
-
-    /// How the client and the server send data.
-    pub(super) fn send_modes(&mut self) -> [SendMode; 2] {
-        [self.client.send_mode(), self.server.send_mode()]
-    }
-
-    /// The bytes that the client and the server have received.
-    pub(super) fn received(&self) -> [u64; 2] {
-        [self.client.received, self.server.received]
-    }
-
-    /// Lets the client send `bytes` and returns the time until all are acknowledged.
-    pub(super) fn upload(&mut self, bytes: u64, within: Duration) -> Duration {
-        self.client.send(bytes);
-        let before = self.server.received;
-        let took = self.until(within, |network| network.client.is_done());
-        assert_eq!(self.server.received - before, bytes);
-        took
     }
 }
 
@@ -166,17 +117,6 @@ impl<C: Host, S: Host> Network<C, S> {
             seen: None,
             steps_here: 0,
         }
-    }
-
-    pub(super) fn both(&mut self, change: impl Fn(&mut LinkConfig)) {
-        change(&mut self.to_server.config);
-        change(&mut self.to_client.config);
-    }
-
-    /// Interrupts both links from now on for `span`.
-    pub(super) fn cut(&mut self, span: Duration) {
-        let down = self.now..self.now + span;
-        self.both(|link| link.down = Some(down.clone()));
     }
 
     /// Records the packets that are sent from now on.
@@ -206,7 +146,7 @@ impl<C: Host, S: Host> Network<C, S> {
     }
 
     /// Runs the next event, unless it is after `end`.
-    fn step(&mut self, end: Instant) -> bool {
+    pub(super) fn step(&mut self, end: Instant) -> bool {
         let hosts = [self.client.wakeup(), self.server.wakeup()];
         let links = [self.to_server.wakeup(), self.to_client.wakeup()];
         let next = hosts.into_iter().chain(links).flatten().min();
@@ -233,7 +173,7 @@ impl<C: Host, S: Host> Network<C, S> {
     }
 
     /// Lets both hosts send.
-    fn act(&mut self) {
+    pub(super) fn act(&mut self) {
         for datagram in self.client.act(self.now) {
             self.send(Direction::ToServer, self.client_address, datagram);
         }

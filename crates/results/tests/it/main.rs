@@ -8,3 +8,4 @@
 
 mod invented;
 mod rehearsal_bound;
+mod statistics;

@@ -16,22 +16,6 @@ fn groups_are_told_the_sets_of_hosts_and_the_distributions_of_sizes() {
 }
 
 #[test]
-fn quick_without_a_quick_section_is_the_full_run_and_says_so() {
-    let text =
-        format!("{SMALL}group = [{{ name = \"all\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\" }}]");
-    let quick = Options { quick: true, ..Options::default() };
-    let full = read(&text, &quick).expect("a good scenario");
-    assert!(!full.quick, "it is not called quick");
-    assert_eq!(full.notes.len(), 1, "{:?}", full.notes);
-    assert!(full.notes[0].contains("no [quick] section"), "{:?}", full.notes);
-    let short = read(&format!("{text}\n[quick]\nduration = \"100ms\""), &quick).expect("a good one");
-    assert!(short.quick && short.notes.is_empty());
-    let points = "\n[[point]]\nname = \"a\"\nset = {}\n[[point]]\nname = \"b\"\nset = {}\nfull_only = true";
-    let fewer = read(&format!("{text}{points}"), &quick).expect("a good one");
-    assert!(fewer.quick && fewer.notes.is_empty() && fewer.points.len() == 1);
-}
-
-#[test]
 fn the_end_of_arrivals_and_the_largest_load_are_explained_where_there_are_some() {
     let lines = |group: &str| {
         let group = format!("name = \"web\", from = \"hosts\", to = \"hosts\", pattern = \"uniform\", {group}");

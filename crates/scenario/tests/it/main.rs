@@ -2,11 +2,11 @@
 
 mod advice;
 mod buffers;
+mod changes;
 mod claims;
 mod commands;
 mod docs;
 mod ineffective;
-mod kernels;
 mod keys;
 mod malformed;
 mod network_files;

@@ -157,3 +157,8 @@ proptest! {
         prop_assert!(is_read_or_refused_at_a_place(&text.join("\n")));
     }
 }
+
+#[test]
+fn questions_that_make_no_sense() {
+    check(GOOD, "advise");
+}

@@ -1,19 +1,19 @@
-//! Good scenarios: what is written arrives, what is not has its default, and changes come in their order.
+//! Good scenarios: what is written arrives, what is not has its default.
 
-use shallop_control::any::Config as Window;
-use shallop_control::{bbr, copa};
-use shallop_core::{BufferSize, Bytes, Span};
-use shallop_options::HostStack;
-use shallop_plan::plan::{Accounting, FlashPassLaw, Plan, Starts, Topology, Transport};
+use shallop_plan::Study;
+use shallop_plan::plan::{Accounting, FlashPassLaw, Transport};
 use shallop_plan::transport::{Configured, Protocol};
-use shallop_plan::{Study, chips};
 use shallop_scenario::experiments;
 use shallop_scenario::{Options, read, schema};
-use shallop_switch::MarkAt;
-use shallop_topology::{AnyFabric, Dumbbell, SenderDelay};
 
 /// As little as a scenario can say.
 const SMALL: &str = include_str!("../scenarios/small.toml");
+
+const SINK: &str = include_str!("../scenarios/kitchen-sink.toml");
+
+fn study(text: &str, options: &Options) -> Study {
+    read(text, options).unwrap_or_else(|problem| panic!("{problem:?}"))
+}
 
 #[test]
 fn the_preset_of_the_paper_has_its_defaults_and_each_can_be_written() {
@@ -37,22 +37,6 @@ fn the_preset_of_the_paper_has_its_defaults_and_each_can_be_written() {
     assert_eq!(written.options.jitter, Some(0.3));
 }
 
-const SINK: &str = include_str!("../scenarios/kitchen-sink.toml");
-
-fn study(text: &str, options: &Options) -> Study {
-    read(text, options).unwrap_or_else(|problem| panic!("{problem:?}"))
-}
-
-fn set(changes: &[(&str, &str)]) -> Options {
-    let set = changes.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    Options { set, ..Options::default() }
-}
-
-fn dumbbell(plan: &Plan) -> &Dumbbell {
-    let Topology::Fabric(AnyFabric::Dumbbell(dumbbell)) = &plan.topology else { panic!() };
-    dumbbell
-}
-
 /// What is left out of the smallest scenario has its default; what the largest one writes arrives.
 #[test]
 fn the_smallest_and_the_largest_scenario_are_read_as_in_their_snapshots() {
@@ -60,72 +44,6 @@ fn the_smallest_and_the_largest_scenario_are_read_as_in_their_snapshots() {
         let Study { seeds, takes, quick, points, claims, .. } = study(text, &Options::default());
         insta::assert_debug_snapshot!(name, (seeds, takes, quick, &points[..1], claims));
     }
-}
-
-/// BBR and Copa without keys have the defaults of Linux and of the paper.
-#[test]
-fn windows_by_a_model_of_the_path_have_defaults_of_their_own() {
-    for (name, default) in
-        [("bbr", Window::Bbr(bbr::Config::defaults(HostStack::Linux))), ("copa", Window::Copa(copa::Config::PAPER))]
-    {
-        let text = SMALL.replacen("cubic", name, 1);
-        let plan = &study(&text, &Options::default()).points[0].plan;
-        let Transport::Tcp(shallop_plan::plan::Tcp { controller, .. }) = plan.schemes[1].transport else { panic!() };
-        assert_eq!(controller, default);
-    }
-}
-
-#[test]
-fn quick_comes_first_then_the_point_then_the_command_line() {
-    let senders = |options: &Options| {
-        let study = study(SINK, options);
-        let flows = study.points.iter().map(|point| point.plan.groups[0].flows);
-        (flows.collect::<Vec<_>>(), study.seeds, study.points[0].plan.duration)
-    };
-    let quick = Options { quick: true, ..Options::default() };
-    assert_eq!(senders(&Options::default()), (vec![6, 40], vec![3, 4], Span::from_secs(1)));
-    assert_eq!(senders(&quick), (vec![2, 40], vec![3], Span::from_secs(1)));
-    let asked = Options { quick: true, seed: Some(9), ..set(&[("group.web.flows", "7")]) };
-    assert_eq!(senders(&asked), (vec![7, 7], vec![9], Span::from_secs(1)));
-    let study = study(SINK, &asked);
-    assert_eq!(study.points[1].set["group.web.flows"], 40, "what was written, not what is run");
-    assert_eq!(study.points[0].plan.seed, 9);
-}
-
-#[test]
-fn a_change_may_be_a_value_or_a_text_and_may_make_a_section() {
-    let changes = [
-        ("topology.delay", "7ms"),
-        ("title", "\"quoted\""),
-        ("switch.default.mark.above", "30KB"),
-        ("scheme.flashpass-mimd.min_target_loss", "0.02"),
-        ("scheme.1.hystart", "off"),
-        ("seeds", "[4, 5]"),
-        ("group.all.start", "{ every = \"1ms\" }"),
-        ("topology.sender_delay", "0ms..3ms"),
-    ];
-    let study = study(SMALL, &set(&changes));
-    let plan = &study.points[0].plan;
-    assert_eq!((study.title.as_str(), study.seeds.as_slice()), ("quoted", &[4, 5][..]));
-    assert_eq!(plan.switches[0].mark.map(|mark| mark.at), Some(MarkAt::Enqueue));
-    assert_eq!(plan.groups[0].start, Starts::Every(Span::ZERO, Span::from_ms(1)));
-    let Dumbbell { delay, senders, sender_delay, .. } = dumbbell(plan);
-    assert_eq!(*delay, Span::from_ms(7));
-    assert_eq!(*senders, 3);
-    assert_eq!(*sender_delay, SenderDelay::Drawn(Span::ZERO, Span::from_ms(3)));
-}
-
-#[test]
-fn a_short_wait_may_be_forced_and_a_chip_may_be_overruled() {
-    let short = [("scheme.flashpass.wait", "1ms")];
-    assert!(read(SMALL, &set(&short)).is_err());
-    study(SMALL, &set(&[short[0], ("scheme.flashpass.force_wait", "true")]));
-    let chip = ("switch.default.chip", "tofino");
-    let buffer = |options: &Options| study(SMALL, options).points[0].plan.switches[0].buffer;
-    let tofino = chips::find("tofino").unwrap().buffer_per_gbps().unwrap();
-    assert_eq!(buffer(&set(&[chip])), BufferSize::PerGbps(tofino));
-    let by_hand = set(&[chip, ("switch.default.buffer", "1MB")]);
-    assert_eq!(buffer(&by_hand), BufferSize::Bytes(Bytes::new(1_000_000)));
 }
 
 /// Whether a value fits a schema, as far as this schema goes: types, keys, alternatives and constants.

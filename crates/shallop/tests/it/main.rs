@@ -5,11 +5,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(unix)]
+mod advise;
 mod command;
-mod compare;
 mod docs;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod endpoint_failure;
 mod generated_pages;
 #[cfg(unix)]
 mod hostile;
@@ -18,16 +17,10 @@ mod pages;
 #[cfg(target_os = "linux")]
 mod ping;
 mod report;
-mod sessions;
-mod sweep;
-mod tc;
 #[cfg(unix)]
-mod terminal;
+mod scripts;
+mod tc;
 #[cfg(target_os = "linux")]
 mod transfer;
 #[cfg(target_os = "linux")]
 mod transfer_identity;
-#[cfg(target_os = "linux")]
-mod transfer_interrupt;
-#[cfg(target_os = "linux")]
-mod transfer_kill;

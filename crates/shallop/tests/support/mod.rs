@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+#[cfg(unix)]
+pub mod script;
 #[cfg(target_os = "linux")]
 pub mod transfer;
 

@@ -14,28 +14,28 @@ kept=${KEPT:-/run}/shallop-tc
 
 # 200Mbps: eth0 to right
 queues_0() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 200000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # in this order, queues 1: data
+    # queues in the order 1: data
     tc qdisc add dev "$port" parent 1:1 handle 2: ets bands 1 strict 1 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
     # data, 100Mbps with a burst of 32KB
     tc qdisc add dev "$port" parent 2:1 handle 11: tbf rate 100000000bit burst 31976 overhead 24 mpu 84 limit 196820
     # data, aqm of the switch; buffer = 200KB = 130.0 frames of 1538 B: 130 packets of 1514 B
-    tc qdisc add dev "$port" parent 11:1 handle 21: fq_codel target 1ms interval 20ms flows 1024 drop_batch 64 limit 130 noecn
+    tc qdisc add dev "$port" parent 11:1 handle 21: fq_codel limit 130 noecn target 1ms interval 20ms flows 1024 drop_batch 64
     # 100Mbps with a burst of 250KB
     tc filter add dev "$port" parent 2: protocol all prio 9 u32 match u32 0 0 police rate 100000000bit burst 250000 overhead 24 mpu 84 conform-exceed drop/ok flowid 2:1
 }
 
 # 1Gbps: eth1 to s0, eth2 to s1, eth3 to s2, eth4 to s3, eth5 to s4, eth6 to s5, eth7 to s6, eth8 to s7, eth9 to s8
 queues_1() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 1000000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # in this order, queues 1: data
+    # queues in the order 1: data
     tc qdisc add dev "$port" parent 1:1 handle 2: ets bands 1 strict 1 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
     # data, 100Mbps with a burst of 32KB
     tc qdisc add dev "$port" parent 2:1 handle 11: tbf rate 100000000bit burst 31976 overhead 24 mpu 84 limit 196820
     # data, aqm of the switch; buffer = 200KB = 130.0 frames of 1538 B: 130 packets of 1514 B
-    tc qdisc add dev "$port" parent 11:1 handle 21: fq_codel target 1ms interval 20ms flows 1024 drop_batch 64 limit 130 noecn
+    tc qdisc add dev "$port" parent 11:1 handle 21: fq_codel limit 130 noecn target 1ms interval 20ms flows 1024 drop_batch 64
     # 100Mbps with a burst of 250KB
     tc filter add dev "$port" parent 2: protocol all prio 9 u32 match u32 0 0 police rate 100000000bit burst 250000 overhead 24 mpu 84 conform-exceed drop/ok flowid 2:1
 }

@@ -14,7 +14,7 @@ kept=${KEPT:-/run}/shallop-tc
 
 # 200Mbps: eth0 to right
 queues_0() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 200000000bit burst 3052 overhead 24 mpu 84 limit 1514
     # data, buffer = 40KB = 26.0 frames of 1538 B: 26 packets of 1514 B
     tc qdisc add dev "$port" parent 1:1 handle 11: bfifo limit 39364
@@ -22,7 +22,7 @@ queues_0() {
 
 # 1Gbps: eth1 to s0, eth2 to s1, eth3 to s2, eth4 to s3, eth5 to s4, eth6 to s5, eth7 to s6, eth8 to s7, eth9 to s8
 queues_1() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 1000000000bit burst 3052 overhead 24 mpu 84 limit 1514
     # data, buffer = 40KB = 26.0 frames of 1538 B: 26 packets of 1514 B
     tc qdisc add dev "$port" parent 1:1 handle 11: bfifo limit 39364

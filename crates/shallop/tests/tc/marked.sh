@@ -16,9 +16,9 @@ kept=${KEPT:-/run}/shallop-tc
 
 # 200Mbps: eth0 to right
 queues_0() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 200000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # in this order, queues 5: credits or emulation packets, 4: returned credits, 2: transports without credits, 1: data; the least weight sends one full packet a turn
+    # queues in the order 5: credits or emulation packets, 4: returned credits, 2: transports without credits, 1: data; the least weight sends one full packet a turn
     tc qdisc add dev "$port" parent 1:1 handle 2: ets bands 4 strict 2 quanta 1514 1514 priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2
     # credits or emulation packets, 200Mbps × 1·84 / (1·84 + 2·1538): data have 1/2 of it
     tc qdisc add dev "$port" parent 2:1 handle 11: tbf rate 5316456bit burst 144 overhead 24 mpu 84 limit 480
@@ -52,9 +52,9 @@ queues_0() {
 
 # 1Gbps: eth1 to s0, eth2 to s1, eth3 to s2, eth4 to s3, eth5 to s4, eth6 to s5, eth7 to s6, eth8 to s7
 queues_1() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 1000000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # in this order, queues 5: credits or emulation packets, 4: returned credits, 2: transports without credits, 1: data; the least weight sends one full packet a turn
+    # queues in the order 5: credits or emulation packets, 4: returned credits, 2: transports without credits, 1: data; the least weight sends one full packet a turn
     tc qdisc add dev "$port" parent 1:1 handle 2: ets bands 4 strict 2 quanta 1514 1514 priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2
     # credits or emulation packets, 1Gbps × 1·84 / (1·84 + 2·1538): data have 1/2 of it
     tc qdisc add dev "$port" parent 2:1 handle 11: tbf rate 26582278bit burst 144 overhead 24 mpu 84 limit 480
@@ -88,9 +88,9 @@ queues_1() {
 
 # 1Gbps-2: eth9 to s8
 queues_2() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 1000000000bit burst 3052 overhead 24 mpu 84 limit 1514
-    # in this order, queues 5: credits or emulation packets, 4: returned credits, 2: transports without credits, 1: data; the least weight sends one full packet a turn
+    # queues in the order 5: credits or emulation packets, 4: returned credits, 2: transports without credits, 1: data; the least weight sends one full packet a turn
     tc qdisc add dev "$port" parent 1:1 handle 2: ets bands 4 strict 2 quanta 1514 1514 priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2
     # credits or emulation packets, 1Gbps × 84 / (84 + 1538)
     tc qdisc add dev "$port" parent 2:1 handle 11: tbf rate 51787916bit burst 144 overhead 24 mpu 84 limit 480

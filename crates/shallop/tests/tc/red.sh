@@ -14,7 +14,7 @@ kept=${KEPT:-/run}/shallop-tc
 
 # 200Mbps: eth0 to right
 queues_0() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 200000000bit burst 3052 overhead 24 mpu 84 limit 1514
     # data, from 30KB on, 0.1 at 90KB; private memory and alpha 1 / (1 + alpha) of 400KB: 130 packets of 1514 B
     tc qdisc add dev "$port" parent 1:1 handle 11: red limit 196820 min 28009 max 87055 avpkt 1557 burst 24 probability 0.1 bandwidth 200000000bit ecn
@@ -22,7 +22,7 @@ queues_0() {
 
 # 1Gbps: eth1 to s0, eth2 to s1, eth3 to s2, eth4 to s3, eth5 to s4, eth6 to s5, eth7 to s6, eth8 to s7, eth9 to s8
 queues_1() {
-    # rate of the port in bytes on the wire; the queues below hold what waits
+    # rate of the port in bytes on the wire; packets wait in the queues below
     tc qdisc add dev "$port" root handle 1: tbf rate 1000000000bit burst 3052 overhead 24 mpu 84 limit 1514
     # data, from 30KB on, 0.1 at 90KB; private memory and alpha 1 / (1 + alpha) of 400KB: 130 packets of 1514 B
     tc qdisc add dev "$port" parent 1:1 handle 11: red limit 196820 min 28009 max 87055 avpkt 1557 burst 24 probability 0.1 bandwidth 1000000000bit ecn

@@ -429,49 +429,6 @@ mod tests {
         }
     }
 
-    /// Enqueues L4S and Classic packets, each given as (time in ms, number of packets), then dequeues all at `now`.
-    /// Returns for each packet whether it is L4S.
-    fn serve(config: DualPi2Config, l4s: (u64, u32), classic: (u64, u32), now: u64) -> Vec<bool> {
-        let mut dual = queues(config);
-        dual.next_update = Time::LAST;
-        (0..l4s.1).for_each(|it| dual.enqueue(at(l4s.0), packet(Ecn::Ect1, it), Ecn::Ect1));
-        (0..classic.1).for_each(|it| dual.enqueue(at(classic.0), packet(Ecn::Ect, it), Ecn::Ect));
-        let mut dropped = vec![];
-        let all = std::iter::from_fn(|| dual.dequeue(at(now), &mut dropped));
-        let order = all.map(|(packet, _)| packet.envelope.ecn == Ecn::Ect1).collect();
-        assert!(dropped.is_empty());
-        order
-    }
-
-    #[test]
-    fn weighted_round_robin_gives_a_sixteenth_to_classic_while_both_have_packets() {
-        let order = serve(DEFAULT, (0, 45), (0, 5), 1);
-        let mut expected = vec![];
-        for _ in 0..3 {
-            expected.extend([true; 15]);
-            expected.push(false);
-        }
-        expected.extend([false; 2]);
-        assert_eq!(order, expected);
-    }
-
-    #[test]
-    fn a_time_shifted_fifo_serves_classic_once_its_wait_is_longer_by_the_shift() {
-        let config = DualPi2Config { time_shift: Some(Span::from_ms(50)), ..DEFAULT };
-        let order = |l4s| serve(config, (l4s, 2), (10, 2), 200);
-        assert_eq!(order(60), [true, true, false, false], "equal waits with the shift");
-        assert_eq!(order(61), [false, false, true, true]);
-    }
-
-    #[test]
-    fn the_l4s_queue_marks_above_its_threshold_but_not_the_last_two_packets() {
-        let mut dual = with_base(0.0);
-        (0..5).for_each(|it| dual.enqueue(at(0), packet(Ecn::Ect1, it), Ecn::Ect1));
-        let marks: Vec<bool> = std::iter::from_fn(|| dual.dequeue(at(2), &mut vec![])).map(|it| it.1).collect();
-        // After 2 ms the ramp has reached 1; with Th_len = 1 it applies while two packets or more remain.
-        assert_eq!(marks, [true, true, true, false, false]);
-    }
-
     #[test]
     fn the_coupled_probabilities_apply_to_packets_that_find_the_link_idle() {
         let mut dual = with_base(0.25);

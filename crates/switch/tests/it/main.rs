@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its bench should fail there")]
 
-mod aggregate;
 mod aqm;
-mod causes;
 mod pool;
 mod port;
+mod scripts;
 mod support;

@@ -1,13 +1,8 @@
-//! Shared pools: Dynamic Thresholds, and marking by the occupancy of the pool.
+//! Shared pools: Dynamic Thresholds.
 
 use proptest::prelude::*;
-use shallop_core::{BitsPerSec, Bytes, Class, DropCause, Ecn, Packet, Seed, Span, Time};
-use shallop_switch::{
-    Buffer, Limit, MarkAt, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer, PortConfig, QueueConfig,
-    QueueLength, RedConfig, Signals, Spacing,
-};
-
-use crate::support::{self, Bench};
+use shallop_core::{Bytes, DropCause, Time};
+use shallop_switch::{Buffer, Limit, Pool, PoolConfig, PoolMember, PoolQuota, PooledBuffer, PortBuffer, QueueLength};
 
 const SIZE: Bytes = Bytes::new(1_000_000);
 const PACKET: Bytes = Bytes::new(100);
@@ -146,77 +141,6 @@ proptest! {
             pool.advance_to(Time::ZERO);
             prop_assert_eq!(pool.occupancy().held(), pool.held());
             prop_assert!(pool.held().get() <= size && pool.occupancy().max().get() <= size);
-        }
-    }
-}
-
-/// A port of 10 Gb/s that uses a pool which marks above a step threshold in bytes.
-fn marking(threshold: u64, at: MarkAt, drops: bool) -> Bench {
-    let threshold = Bytes::new(threshold);
-    let red = RedConfig {
-        min_threshold: threshold,
-        max_threshold: threshold,
-        max_probability: 1.0,
-        at,
-        signals: if drops { Signals::MarkOrDrop } else { Signals::Mark },
-        average: None,
-        spacing: Spacing::Independent,
-        stream: Seed::new(1).stream("red", 0),
-    };
-    let pool = Pool::new(&PoolConfig { size: SIZE, cell: BYTE, red: Some(red) }, 2);
-    let config = PortConfig::new(BitsPerSec::gbps(10), Span::ZERO, vec![QueueConfig::default()]);
-    Bench::new(&config, buffer(0, 1.0, Bytes::ZERO), Some(pool))
-}
-
-fn packet(ecn: Ecn) -> Packet<u32> {
-    support::packet(Class::Data, 1000, ecn, 0)
-}
-
-/// Offers packets of 1000 B at once. Returns for each the ECN field with which it leaves, or the cause of its drop.
-fn bits(mut bench: Bench, offered: &[Ecn]) -> Vec<Result<Ecn, DropCause>> {
-    let mut out: Vec<_> = offered.iter().map(|&ecn| bench.offer(Time::ZERO, &packet(ecn)).map(|()| ecn)).collect();
-    let left = bench.drain();
-    for (taken, (_, packet)) in out.iter_mut().filter(|taken| taken.is_ok()).zip(&left) {
-        *taken = Ok(packet.envelope.ecn);
-    }
-    assert_eq!(left.len(), out.iter().flatten().count());
-    assert_eq!(bench.pool.unwrap().held(), Bytes::ZERO);
-    out
-}
-
-#[test]
-fn a_pool_marks_packets_above_its_threshold_at_enqueue_or_dequeue() {
-    let (ect, ce) = (Ok(Ecn::Ect), Ok(Ecn::Ce));
-    let found = bits(marking(2_000, MarkAt::Enqueue, false), &[Ecn::Ect; 5]);
-    // Packet 0 finds the link idle; packets 1 and 2 fill the pool to the threshold.
-    assert_eq!(found, [ect, ect, ect, ce, ce]);
-    let found = bits(marking(2_000, MarkAt::Dequeue, false), &[Ecn::Ect; 5]);
-    assert_eq!(found, [ect, ce, ce, ect, ect], "packets that leave while the pool holds more are marked");
-}
-
-#[test]
-fn packets_that_are_not_ecn_capable_pass_or_are_dropped_by_red() {
-    let mixed = [Ecn::Ect, Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ect];
-    let (ect, ce, not) = (Ok(Ecn::Ect), Ok(Ecn::Ce), Ok(Ecn::NotEct));
-    let found = bits(marking(2_000, MarkAt::Enqueue, false), &mixed);
-    assert_eq!(found, [ect, ect, ect, not, ce]);
-    let found = bits(marking(2_000, MarkAt::Enqueue, true), &mixed);
-    assert_eq!(found, [ect, ect, ect, Err(DropCause::Red), ce]);
-}
-
-#[test]
-fn a_packet_that_finds_its_port_idle_is_marked_if_other_ports_fill_the_pool() {
-    for at in [MarkAt::Enqueue, MarkAt::Dequeue] {
-        for (held, marked) in [(2_000, Ecn::Ect), (2_001, Ecn::Ce)] {
-            let mut bench = marking(2_000, at, true);
-            let mut other = buffer(1, 1.0, Bytes::ZERO);
-            let (none, size) = (QueueLength::default(), Bytes::new(held));
-            let pool = bench.pool.as_mut().unwrap();
-            let mut memory = PooledBuffer { buffer: &mut other, pool };
-            assert!(memory.store(Time::ZERO, 0, none, size).is_ok());
-            bench.offer(Time::ZERO, &packet(Ecn::Ect)).unwrap();
-            assert_eq!(bench.drain()[0].1.envelope.ecn, marked);
-            assert_eq!(bench.pool.unwrap().held(), size);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Executables of tests as processes: children, exit codes and the environment.
 
+mod dialogue;
+
 use shallop_testing::{Outcome, child};
 use std::process::Output;
 
@@ -8,6 +10,7 @@ shallop_testing::tests! {
         a_child_runs_instead_of_tests,
         an_unknown_child_is_an_error,
         an_unknown_cause_is_an_error_before_any_test_runs,
+        dialogue::cases_that_fail_are_named_with_their_lines,
     ]
     children: [says_hello, fails]
 }

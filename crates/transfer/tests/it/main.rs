@@ -5,8 +5,10 @@
 mod breaks;
 mod hostile;
 mod memory_link;
-mod plain;
+mod peer;
+mod progress;
 mod session;
+mod world;
 
 use memory_link::MemoryLink;
 use shallop_transfer::limits::Limits;
@@ -22,41 +24,15 @@ shallop_testing::tests! {
         breaks::either_side_may_be_killed,
         breaks::a_killed_process_leaves_no_half_file_under_its_final_name,
         breaks::any_tree_arrives,
-        hostile::lists_that_break_a_rule_are_refused,
-        hostile::a_hidden_file_that_was_refused_is_not_written,
-        hostile::a_sender_whose_list_does_not_end_is_closed,
-        hostile::bounds::a_transfer_without_a_thread_ends_without_panic,
-        hostile::bounds::hashing_ends_when_the_peer_leaves,
-        hostile::bounds::a_million_names_take_bounded_time,
-        hostile::bounds::streams_that_are_reset_fail_one_file_each,
-        hostile::bounds::a_sender_that_stalls_is_closed,
-        hostile::bounds::a_sender_that_does_not_leave_is_closed_and_its_files_count,
-        hostile::bounds::a_sender_that_does_not_end_a_refused_list_is_closed,
-        hostile::bounds::a_receiver_that_stalls_is_left,
-        hostile::malformed_messages_are_refused,
-        hostile::a_file_of_other_length_or_hash_gets_no_name,
-        hostile::a_file_that_another_transfer_has_put_in_place_meanwhile_is_compared,
-        hostile::a_forbidden_stream_ends_the_session,
-        hostile::digests_of_the_receivers_files_are_not_told,
-        hostile::a_partial_file_belongs_to_the_sender_that_began_it,
-        hostile::a_message_out_of_order_ends_the_session,
-        hostile::a_file_that_is_abandoned_and_then_sent_is_not_written,
-        hostile::a_sender_ends_the_session_with_an_inconsistent_receiver,
-        hostile::a_receiver_without_its_folder_refuses,
+        hostile::hashing_ends_when_the_peer_leaves,
+        hostile::a_million_names_take_bounded_time,
+        hostile::streams_that_are_reset_fail_one_file_each,
         hostile::random_messages_neither_panic_nor_write_outside_the_folder,
-        plain::a_second_transfer_skips_files_that_have_arrived,
-        plain::a_different_file_is_kept_unless_overwriting_is_allowed,
-        plain::hidden_files_and_folders_are_refused_unless_allowed,
-        plain::symbolic_links_in_the_receivers_folder_are_not_followed,
-        plain::a_partial_file_of_other_content_is_replaced,
-        plain::more_partial_files_than_are_kept_open_are_completed,
-        plain::a_file_that_changes_during_the_transfer_is_not_sent,
-        plain::a_file_that_keeps_its_length_while_it_is_written_to_is_not_sent,
-        plain::a_small_transfer_arrives_unasked,
-        plain::a_file_of_proc_is_not_sent_as_an_empty_one,
-        plain::a_partial_file_locked_by_another_transfer_is_left_alone,
-        plain::both_sides_report_the_same_progress,
-        plain::a_transfer_of_nothing_succeeds,
+        progress::a_file_that_keeps_its_length_while_it_is_written_to_is_not_sent,
+        progress::both_sides_report_the_same_progress,
+        world::hostile_senders,
+        world::hostile_receivers,
+        world::plain,
         session::a_folder_arrives_on_credits_and_a_second_time_nothing_is_sent,
         session::a_connection_without_a_thread_is_refused_alone,
         session::a_connection_on_which_nothing_begins_is_closed,

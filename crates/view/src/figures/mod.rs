@@ -9,6 +9,7 @@ mod metrics;
 mod over_time;
 mod percentiles;
 mod slowdown;
+pub mod trade_off;
 
 use crate::{axis::Axis, figure::Figure, figure_data::FigureData, spec_parts, text};
 use shallop_results::Summary;

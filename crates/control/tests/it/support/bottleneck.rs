@@ -14,7 +14,6 @@ pub struct Bottleneck {
     pub rate: BitsPerSec,
     pub in_flight: Bytes,
     pub delivered: Bytes,
-    pub has_rtt_samples: bool,
     pub is_cwnd_limited: bool,
     /// Bytes that the next ACK reports lost.
     pub losses: Bytes,
@@ -32,18 +31,12 @@ impl Bottleneck {
             rate,
             in_flight: Bytes::ZERO,
             delivered: Bytes::ZERO,
-            has_rtt_samples: true,
             is_cwnd_limited: true,
             losses: Bytes::ZERO,
             round_end: Bytes::new(1),
             pacing_credit: 0.0,
             rtts: VecDeque::new(),
         }
-    }
-
-    /// Bandwidth-delay product.
-    pub fn bdp(&self) -> Bytes {
-        self.rate.bytes_in(self.base_rtt)
     }
 
     /// Sends the segments that the pacing rate and cwnd allow within `elapsed`.
@@ -75,7 +68,7 @@ impl Bottleneck {
             acked_sacked: SEGMENT,
             losses: self.losses,
             delivered: self.delivered,
-            rtt: self.has_rtt_samples.then_some(rtt),
+            rtt: Some(rtt),
             srtt: rtt,
             min_rtt: self.base_rtt,
             rate_sample: Some(RateSample {

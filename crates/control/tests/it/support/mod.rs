@@ -60,19 +60,9 @@ impl FixedRtt {
         window.on_ack(&ack);
     }
 
-    /// Acknowledges all segments in flight.
-    pub fn round(&mut self, window: &mut impl Window) {
-        for _ in 0..window.window().get() / SEGMENT.get() {
-            self.segment(window);
-        }
-    }
-
     /// A congestion event with the whole window in flight.
     pub fn loss(&self, window: &impl Window) -> Loss {
-        self.loss_with(window.window())
-    }
-
-    pub fn loss_with(&self, prior_in_flight: Bytes) -> Loss {
+        let prior_in_flight = window.window();
         let (snd_una, snd_nxt) = (self.snd_una, self.snd_una + prior_in_flight.get());
         Loss { now: self.now, prior_in_flight, in_cwr: false, snd_una, snd_nxt }
     }

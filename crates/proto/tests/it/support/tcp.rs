@@ -94,6 +94,7 @@ pub struct SenderHarness {
     pub now: Time,
     /// Segments that timers sent before the last acknowledgement.
     pub before: Vec<(Time, u64)>,
+    pub config: Config,
 }
 
 impl SenderHarness {
@@ -106,7 +107,7 @@ impl SenderHarness {
         let config = Config { handshake: false, ..*config };
         let mut sender = Sender::new(&config, spy, segments.map(|n| n * SEGMENT));
         sender.on_timer(Time::ZERO);
-        Self { sender, now: Time::ZERO, before: vec![] }
+        Self { sender, now: Time::ZERO, before: vec![], config }
     }
 
     /// The sender after its first packets have left.
