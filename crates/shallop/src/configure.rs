@@ -73,8 +73,8 @@ pub fn config(args: &Config) -> Result<()> {
             let found = devices(&run, args.os, args.switch.as_deref());
             if found.is_empty() {
                 let asked = args.switch.as_deref().unwrap_or_default();
-                let nodes: BTreeSet<u32> = run.network.switch_ports().map(|it| run.network.graph.near(it).0).collect();
-                let names: Vec<&str> = nodes.iter().map(|&node| run.network.names[node as usize].as_str()).collect();
+                let near: BTreeSet<u32> = run.network.switch_ports().map(|it| run.network.graph.near(it).0).collect();
+                let names: Vec<&str> = near.iter().map(|&node| run.network.names[node as usize].as_str()).collect();
                 let help = format!("switches: {}", names.join(", "));
                 return Err(with_help(&format!("there is no switch \"{asked}\""), &help));
             }
