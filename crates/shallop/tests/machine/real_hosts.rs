@@ -2,6 +2,7 @@
 //! users.
 
 use crate::real::hosts;
+use crate::support::script::hold;
 use crate::support::transfer::{Process, one_line};
 use crate::support::{Folder, text};
 use serde_json::Value;
@@ -198,54 +199,6 @@ pub fn a_joined_program_ends_with_its_session_and_with_its_terminal() -> Outcome
     Ok(())
 }
 
-/// Writes the result of `doctor --bench` for a machine with this capacity. Returns the data folder.
-fn carries(folder: &Folder, bps: f64) -> String {
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    let processors = std::thread::available_parallelism().unwrap();
-    let kept = serde_json::json!({
-        "kernel": kernel.trim(), "processors": processors, "bursts_bps": bps, "packets_bps": bps / 2.0,
-    });
-    fs::create_dir_all(folder.path("data/shallop")).unwrap();
-    fs::write(folder.path("data/shallop/machine.json"), kept.to_string()).unwrap();
-    folder.path("data").to_string_lossy().into_owned()
-}
-
-pub fn rates_beyond_the_capacity_are_refused_with_the_scale_that_fits() -> Outcome {
-    let folder = folder()?;
-    let data = carries(&folder, 20e6);
-    let rehearse = |more: &[&str]| {
-        let mut command = folder.command(&["rehearse", "scenario.toml"]);
-        command.args(more).env("XDG_DATA_HOME", &data).output().unwrap()
-    };
-    let refused = rehearse(&[]);
-    assert_eq!(refused.status.code(), Some(3));
-    let said = text(&refused.stderr);
-    assert!(said.contains("up to 50 Mb/s") && said.contains("--scale 1/3"), "{said}");
-    assert_eq!(rehearse(&["--scale", "1/2"]).status.code(), Some(3));
-    assert!(text(&rehearse(&["--set", "kernel.gso_max_segs=1"]).stderr).contains("--scale 1/5"));
-    let made = rehearse(&["--scale", "auto", "--json"]);
-    assert!(is_made(&made), "{}", text(&made.stderr));
-    let summary: Value = serde_json::from_slice(&made.stdout).unwrap();
-    let run = &summary["runs"][0];
-    assert!((run["rehearsal"]["scale"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9);
-    let queue = run["max_queue_bytes"].as_u64().unwrap();
-    assert!((8_000..=16_666).contains(&queue), "the buffer has 50 KB / 3: {queue}");
-    let printed = text(&rehearse(&["--scale", "1/5"]).stdout);
-    assert!(printed.contains("with 1/5 of its rates and buffers"), "{printed}");
-    // Without a benchmark, rehearsals of a second find out what the machine carries, and rates stay.
-    let unknown = folder
-        .command(&["rehearse", "scenario.toml", "--scale", "auto", "--json"])
-        .env("XDG_DATA_HOME", "/none")
-        .output()
-        .unwrap();
-    assert!(is_made(&unknown), "{}", text(&unknown.stderr));
-    let summary: Value = serde_json::from_slice(&unknown.stdout).unwrap();
-    let rehearsal = &summary["runs"][0]["rehearsal"];
-    assert_eq!(rehearsal["scale"], 1.0);
-    assert!(rehearsal["stretch"].as_u64().unwrap() >= 1, "{rehearsal}");
-    Ok(())
-}
-
 /// Runs the command as the user nobody, with or without a /dev/net/tun that everybody may open.
 fn as_nobody(folder: &Folder, may_open_tun: bool) -> Output {
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o777)).unwrap();
@@ -306,34 +259,6 @@ fn said(output: &Output) -> String {
     one_line(&output.stderr)
 }
 
-pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() -> Outcome {
-    let folder = folder()?;
-    let two = SCENARIO.replace("\"cubic\" }", "\"cubic\" }, { transport = \"expresspass\" }");
-    let copa = SCENARIO.replace("\"cubic\" }", "\"cubic\" },\n{ transport = \"copa\" }");
-    fs::write(folder.path("two.toml"), two).unwrap();
-    fs::write(folder.path("copa.toml"), copa).unwrap();
-    let refused = |arguments: &[&str]| {
-        let begun = Instant::now();
-        let said = folder.refused(arguments, &[]);
-        assert!(begun.elapsed() < Duration::from_secs(10), "{arguments:?}");
-        one_line(said.as_bytes())
-    };
-    let long = ["--set", "duration=30s", "--seeds", "2"];
-    let told = refused(&[&["rehearse", "two.toml"], &long[..]].concat());
-    assert!(told.contains("scheme \"expresspass\" has no real hosts"), "{told}");
-    assert!(told.contains("leave it out with --schemes cubic"), "{told}");
-    let told = refused(&[&["agree", "two.toml", "--schemes", "expresspass"], &long[..]].concat());
-    assert!(told.contains("has no real hosts") && !told.contains("--schemes cubic"), "{told}");
-    let told = refused(&[&["rehearse", "copa.toml"], &long[..]].concat());
-    assert!(told.contains("\"copa\": the kernel of this machine has no"), "{told}");
-    assert!(told.contains("; it has ") && !told.contains("stack = "), "{told}");
-    let told = refused(&["run", "copa.toml", "--set", "stack=kernel"]);
-    assert!(told.contains("the kernel of \"copa\" has no controller"), "{told}");
-    assert!(told.contains("copa.toml:7:1"), "it points at the scheme: {told}");
-    assert!(is_made(&folder.shallop(&["rehearse", "copa.toml", "--schemes", "cubic"])));
-    Ok(())
-}
-
 /// A scenario with two flows, and a program in a host that prints the names of its network interfaces.
 fn write_lists(folder: &Folder, transport: &str) {
     let lists = "name = \"lists\", from = \"s0\", to = \"r0\", command = [\"ls\", \"/sys/class/net\"]";
@@ -372,15 +297,21 @@ pub fn programs_have_cubic_for_their_tcp_beside_flashpass() -> Outcome {
     made(&folder.shallop(&["rehearse", "lists.toml"]))
 }
 
-pub fn a_program_of_a_shell_sees_the_cards_of_its_host_and_a_missing_one_is_named() -> Outcome {
-    let folder = folder()?;
-    let shell = |words: &[&str]| {
-        let mut command = folder.command(&[&["shell", "scenario.toml", "--"], words].concat());
-        command.stdin(Stdio::null()).output().unwrap()
-    };
-    assert_eq!(text(&shell(&["ls", "/sys/class/net"]).stdout), "eth0\nlo\n");
-    let missing = shell(&["nosuchprogram"]);
-    assert_eq!(missing.status.code(), Some(127));
-    assert_eq!(text(&missing.stderr), "shallop: there is no program nosuchprogram\n");
+/// Runs a case of `scripts/real_hosts.txt`.
+fn script(case: &str) -> Outcome {
+    hosts(&Folder::with(SCENARIO))?;
+    hold("machine/scripts/real_hosts.txt", case, &[]);
     Ok(())
+}
+
+pub fn rates_beyond_the_capacity_are_refused_with_the_scale_that_fits() -> Outcome {
+    script("rates_beyond_the_capacity_are_refused_with_the_scale_that_fits")
+}
+
+pub fn schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run() -> Outcome {
+    script("schemes_that_cannot_be_rehearsed_are_refused_by_name_before_the_first_run")
+}
+
+pub fn a_program_of_a_shell_sees_the_cards_of_its_host_and_a_missing_one_is_named() -> Outcome {
+    script("a_program_of_a_shell_sees_the_cards_of_its_host_and_a_missing_one_is_named")
 }
