@@ -27,7 +27,8 @@ impl fmt::Display for Note {
         match self {
             Self::Rounded { what, asked, expressed, unit } => {
                 let error = (expressed / asked - 1.0) * 100.0;
-                write!(f, "{what}: {expressed}{unit} in place of {asked}{unit} ({error:+.3e} %)")
+                let digits = (1.0 - libm::log10(error.abs().max(1e-9))).clamp(0.0, 9.0) as usize;
+                write!(f, "{what}: {expressed}{unit} in place of {asked}{unit} ({error:+.digits$} %)")
             }
             Self::Refused { what, nearest } => write!(f, "{what}: no such setting; {nearest}"),
             Self::Derived { what, why } => write!(f, "{what}: {why}"),

@@ -102,6 +102,7 @@ impl Advice {
                 let digits = usize::from(excess < 1.0);
                 let missed = match excess {
                     met if met <= 0.0 => String::new(),
+                    by if by >= 10.0 && by.is_finite() => format!("{:.0} times as much: ", 1.0 + by),
                     by if by.is_finite() && bound.bound.abs() > 0.0 => format!("missed by {:.digits$} %: ", 100.0 * by),
                     _ => "missed: ".to_owned(),
                 };

@@ -53,7 +53,7 @@ pub fn import(args: &Import) -> Result<()> {
     match imported.not_understood.len() {
         0 => Ok(()),
         count => {
-            print::notes(&[format!("{count} lines were not understood: comments list them")]);
+            print::notes(&[format!("not understood, and listed in comments: {count}")]);
             Ok(())
         }
     }

@@ -68,7 +68,7 @@ pub fn write(os: Os, device: &Device) -> Written {
 
 /// JSON of lines `TABLE|key|field=value`, whose derivations become notes.
 fn tables(text: &str, out: &mut Written) -> String {
-    let mut root = Value::Object(Map::new());
+    let mut root: Map<String, Value> = Map::new();
     for line in text.lines() {
         let (setting, why) = line.split_once('\t').unwrap_or((line, ""));
         let Some((path, value)) = setting.split_once('=') else { continue };
@@ -77,10 +77,15 @@ fn tables(text: &str, out: &mut Written) -> String {
         else {
             continue;
         };
-        root[table][key][field] = value.into();
+        root.entry(table).or_insert_with(|| json!({}))[key][field] = value.into();
         out.derived(path, why);
     }
-    format!("{root:#}\n")
+    let rows = |rows: &Value| {
+        let each = rows.as_object().into_iter().flatten().map(|(key, row)| format!("    {}: {row}", json!(key)));
+        each.collect::<Vec<_>>().join(",\n")
+    };
+    let tables: Vec<String> = root.iter().map(|(name, it)| format!("  \"{name}\": {{\n{}\n  }}", rows(it))).collect();
+    format!("{{\n{}\n}}\n", tables.join(",\n"))
 }
 
 /// A derivation on one line.

@@ -186,7 +186,7 @@ for name in "$@"; do
     esac
 done
 # note: left, dctcp: selective drop above a number of packets: no such setting; bytes, packets of 84B
-# note: left, dctcp: queue 5 (credits or emulation packets), gain of the average length: 0.5 in place of 1 (-5.000e1 %)
+# note: left, dctcp: queue 5 (credits or emulation packets), gain of the average length: 0.5 in place of 1 (-50 %)
 # note: left, dctcp: queue 4 (returned credits), no limit: no such setting; 1000 packets
-# note: left, dctcp: queue 2 (transports without credits), gain of the average length: 0.5 in place of 1 (-5.000e1 %)
-# note: left, dctcp: queue 1 (data), gain of the average length: 0.5 in place of 1 (-5.000e1 %)
+# note: left, dctcp: queue 2 (transports without credits), gain of the average length: 0.5 in place of 1 (-50 %)
+# note: left, dctcp: queue 1 (data), gain of the average length: 0.5 in place of 1 (-50 %)
