@@ -244,7 +244,10 @@ impl Reader {
         let queue_of = |class: u8| classes.get(&class).copied().unwrap_or(class);
         device.dscp.iter_mut().for_each(|entry| entry.value.1 = queue_of(entry.value.1));
         match (&mut device.pool, self.pool_mark.take()) {
-            (Some(pool), mark) => pool.mark = mark,
+            (Some(pool), mark) => {
+                let why = |why: String| format!("{why}; the probability is assumed");
+                pool.mark = mark.map(|mark| Known { why: why(mark.why), ..mark });
+            }
             (None, Some(mark)) => self.refuse_origin(&mark.why, NO_CHIP),
             (None, None) => {}
         }
