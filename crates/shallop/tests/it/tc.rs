@@ -11,8 +11,8 @@ fn scripts_are_those_of_the_files_and_a_shell_can_read_them() {
         let folder = Folder::with(fs::read(path("toml")).unwrap());
         let arguments = ["config", "scenario.toml", "--os", "tc", "--switch", "left", "--out", "script.sh"];
         let said = folder.done(&arguments);
-        let notes: String = said.lines().map(|line| format!("# {line}\n")).collect();
-        let script = fs::read_to_string(folder.path("script.sh")).unwrap() + &notes;
+        let notes: Vec<_> = said.lines().map(|line| format!("# {line}\n")).collect();
+        let script = fs::read_to_string(folder.path("script.sh")).unwrap() + &notes.concat();
         if std::env::var_os("UPDATE_SCRIPTS").is_some() {
             fs::write(path("sh"), &script).unwrap();
         }
