@@ -6,7 +6,7 @@
 use crate::{real::kernel, support::Folder, support::text};
 use serde_json::Value;
 use shallop_testing::{Cause, Outcome, Stop, need, programs, skip};
-use std::{fs, process::Command};
+use std::{fs, io, io::Write, process::Command};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tc");
 
@@ -109,7 +109,7 @@ fn compare(name: &str, wanted: &[(&str, &str, f64)]) -> Outcome {
     let mut shown = Vec::new();
     let simulated = figures(&folder, "scenario.toml", &mut Vec::new());
     let real = figures(&folder, "tc.toml", &mut shown);
-    eprintln!("{name}: goodput, round trip, lost, marked: simulated {simulated:.5?}, tc {real:.5?}");
+    writeln!(io::stderr(), "{name}: goodput, round trip, lost, marked: simulated {simulated:.5?}, tc {real:.5?}")?;
     for (index, (a, b)) in simulated.into_iter().zip(real).enumerate() {
         let agree = if index < 2 { (b / a - 1.0).abs() < 0.1 } else { a.max(b) <= 1.5 * a.min(b) };
         assert!(agree, "{index}: simulated {simulated:?}, tc {real:?}");
