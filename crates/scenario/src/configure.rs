@@ -306,5 +306,11 @@ fn hosts(run: &ResolvedRun<'_>) -> Vec<String> {
         };
         lines.extend(more.into_iter().filter(|line| !lines.contains(line)).collect::<Vec<_>>());
     }
+    let scheme = &run.plan.schemes[run.scheme];
+    if scheme.clean.is_some() {
+        let last = format!("shallop edge clean attach DEVICE --config SCENARIO --scheme {}", scheme.name);
+        lines.push("where packets enter: shallop edge clean attach DEVICE --role edge".to_owned());
+        lines.push(format!("at the last hop: {last}"));
+    }
     lines
 }
