@@ -1,8 +1,6 @@
 //! Scripts of `shallop config --os tc`: applied and undone by the kernel of this machine, and beside the simulated port
 //! by kernels in virtual time. There the receiver has the script between its card and its TCP.
 
-#![expect(clippy::print_stderr, reason = "what was measured is printed beside the bounds")]
-
 use crate::{real::kernel, support::Folder, support::text};
 use serde_json::Value;
 use shallop_testing::{Cause, Outcome, Stop, need, programs, skip};
