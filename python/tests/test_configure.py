@@ -46,9 +46,7 @@ transport = "dctcp"
 set = { "switch.default.bcc" = { rtt = "80us", lambda = 0.72 } }
 """
 #: BCC, V.A and Figure 8: thresholds of the paper's switch.
-PAPER = (
-    "qos random-detect ecn global-buffer minimum-threshold 1802 kbytes maximum-threshold 2602 kbytes"
-)
+PAPER = "qos random-detect ecn global-buffer minimum-threshold 1802 kbytes maximum-threshold 2602 kbytes"
 
 
 def config(scenario: Path, scheme: str, *options: str) -> str:
