@@ -1,11 +1,12 @@
 //! What `shallop advise` found: `advise.json`, with its table and sentences.
 
 use crate::aggregate::Estimate;
-use crate::question::{Bounded, Question, shown};
+use crate::question::{Bounded, Question, shown, unit_of};
 use crate::race::Standing;
 use crate::setup::DerivedValue;
 use crate::summary::is_false;
 use crate::table::{Grid, significant};
+use crate::units::Unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,6 +22,11 @@ pub struct Advice {
     /// The runs that the race may cost, in runs of the full duration.
     #[schemars(extend("unit" = "runs"))]
     pub budget_runs: u64,
+    /// The runs that were made of them, without those of an interrupted rung.
+    #[schemars(extend("unit" = "runs"))]
+    pub used_runs: f64,
+    /// Why the race ended; empty if it was interrupted.
+    pub ended: String,
     /// What a short run simulates, as a fraction of the duration; null if no run is short.
     #[schemars(extend("unit" = "fraction"))]
     pub short: Option<f64>,
@@ -35,7 +41,8 @@ pub struct Advice {
     pub rules: Vec<DerivedValue>,
     /// The first candidates at other loads and round trips.
     pub elsewhere: Vec<Elsewhere>,
-    /// The command that writes the configuration of switches for the best candidate.
+    /// The command that writes the configuration of switches for the best candidate; empty if no candidate meets the
+    /// bounds, or if not all have run.
     pub next: String,
 }
 
@@ -72,15 +79,22 @@ pub struct Elsewhere {
     /// The mean objective of each of the first candidates, in the order of `candidates`; null without one.
     #[schemars(extend("unit" = "as the metric"))]
     pub objectives: Vec<Option<f64>>,
+    /// The bounds that each of them misses, by their metrics.
+    pub misses: Vec<Vec<String>>,
     /// The name of the best one of them; the reason if there is none.
     pub best: String,
 }
 
 impl Candidate {
-    fn cell(&self, metric: &str) -> String {
+    /// Whether it meets all of these bounds.
+    fn meets(&self, bounds: &[Bounded]) -> bool {
+        bounds.is_empty() || self.excess.is_some_and(|excess| excess <= 0.0)
+    }
+
+    fn cell(&self, metric: &str, unit: Unit) -> String {
         let Some(estimate) = self.metrics.get(metric) else { return "–".to_owned() };
         let bound = if estimate.at_least { ">= " } else { "" };
-        format!("{bound}{}", shown(metric, estimate.mean, estimate.low.zip(estimate.high)))
+        format!("{bound}{}", shown(unit, estimate.mean, estimate.low.zip(estimate.high)))
     }
 
     fn mean(&self, metric: &str) -> Option<f64> {
@@ -89,15 +103,21 @@ impl Candidate {
 }
 
 impl Advice {
+    fn means(&self, metric: &str) -> impl Iterator<Item = f64> {
+        self.candidates.iter().filter_map(move |candidate| candidate.mean(metric))
+    }
+
     /// A row for each candidate.
     pub fn ranking(&self) -> Grid {
         let Question { metric, bounds, .. } = &self.question;
         let mut header = vec!["candidate".to_owned(), metric.clone()];
         header.extend(bounds.iter().map(|bound| bound.text.clone()));
         header.extend(["runs", "standing"].map(str::to_owned));
+        let unit = unit_of(metric, self.means(metric));
+        let units: Vec<Unit> = bounds.iter().map(|bound| bound.unit(self.means(&bound.metric))).collect();
         let row = |candidate: &Candidate| {
-            let mut row = vec![candidate.name.clone(), candidate.cell(metric)];
-            for bound in bounds {
+            let mut row = vec![candidate.name.clone(), candidate.cell(metric, unit)];
+            for (bound, unit) in bounds.iter().zip(&units) {
                 let excess = bound.excess(candidate.mean(&bound.metric));
                 let digits = usize::from(excess < 1.0);
                 let missed = match excess {
@@ -106,7 +126,7 @@ impl Advice {
                     by if by.is_finite() && bound.bound.abs() > 0.0 => format!("missed by {:.digits$} %: ", 100.0 * by),
                     _ => "missed: ".to_owned(),
                 };
-                row.push(missed + &candidate.cell(&bound.metric));
+                row.push(missed + &candidate.cell(&bound.metric, *unit));
             }
             let short =
                 if candidate.short_runs > 0 { format!(" + {} short", candidate.short_runs) } else { String::new() };
@@ -129,10 +149,14 @@ impl Advice {
         let mut header = vec!["setting".to_owned()];
         header.extend(self.candidates.iter().take(most).map(|candidate| candidate.name.clone()));
         header.push("best of these".to_owned());
+        let values = self.elsewhere.iter().flat_map(|other| other.objectives.iter().flatten().copied());
+        let unit = unit_of(&self.question.metric, values);
         let row = |other: &Elsewhere| {
             let cell = |at: usize| {
                 let value = other.objectives.get(at).copied().flatten();
-                value.map_or_else(|| "–".to_owned(), |value| shown(&self.question.metric, value, None))
+                let missed = other.misses.get(at).map(|all| all.join(", ")).unwrap_or_default();
+                let missed = if missed.is_empty() { missed } else { format!(", misses {missed}") };
+                value.map_or_else(|| "–".to_owned(), |value| shown(unit, value, None)) + &missed
             };
             let cells = std::iter::once(other.what.clone()).chain((0..most).map(cell));
             cells.chain([other.best.clone()]).collect()
@@ -141,14 +165,30 @@ impl Advice {
         Grid { header, rows: self.elsewhere.iter().map(row).collect(), words }
     }
 
-    /// The finding: the best candidate, or the bound that no candidate meets.
-    pub fn say(&mut self) {
+    /// The runs that were used, and why the race ended.
+    pub fn cost(&self) -> String {
+        let used = format!("{} of {} runs used", significant(self.used_runs), self.budget_runs);
+        if self.interrupted { used + "." } else { format!("{used}; the race ended {}.", self.ended) }
+    }
+
+    /// The finding: the best of all candidates, or the bound that no candidate meets. A candidate that did not run is
+    /// not among those of the advice.
+    pub fn say(&mut self, all: usize) {
         let Some(best) = self.candidates.first() else { return };
+        let ran = self.candidates.len();
+        if !best.meets(&self.question.bounds) || ran < all {
+            self.next.clear();
+        }
+        if ran < all {
+            let has = if ran == 1 { "has" } else { "have" };
+            self.finding = format!("{ran} of {all} candidates {has} run; start again with the same --out.");
+            return;
+        }
         let Question { metric, maximise, bounds, .. } = &self.question;
         let excess = |bound: &Bounded, candidate: &Candidate| bound.excess(candidate.mean(&bound.metric));
         let missed = bounds.iter().find(|bound| self.candidates.iter().all(|it| excess(bound, it) > 0.0));
-        let all = self.candidates.len();
-        let mut text = if best.excess.is_none_or(|excess| excess <= 0.0) || bounds.is_empty() {
+        let mut text = if best.meets(bounds) {
+            let unit = unit_of(metric, self.means(metric));
             let most = if *maximise { "most" } else { "least" };
             let is_near = |bound: &Bounded| {
                 let estimate = best.metrics.get(&bound.metric);
@@ -160,16 +200,15 @@ impl Advice {
                 None => ", and meets the bounds".to_owned(),
                 Some(bound) => format!(", and meets the bounds; its seeds do not decide on {}", bound.text),
             };
-            format!("{} has the {most} {metric} of {all} candidates, {}{meets}.", best.name, best.cell(metric))
+            format!("{} has the {most} {metric} of {all} candidates, {}{meets}.", best.name, best.cell(metric, unit))
         } else if let Some(bound) = missed {
             let nearest = self.candidates.iter().min_by(|a, b| excess(bound, a).total_cmp(&excess(bound, b)));
             let near = nearest.unwrap_or(best);
-            format!(
-                "No candidate meets {}: {} comes nearest, with {}.",
-                bound.text,
-                near.name,
-                near.cell(&bound.metric)
-            )
+            let with = near.cell(&bound.metric, bound.unit(self.means(&bound.metric)));
+            match near.mean(&bound.metric) {
+                None => format!("No candidate meets {}: no run has a value of {}.", bound.text, bound.metric),
+                Some(_) => format!("No candidate meets {}: {} comes nearest, with {with}.", bound.text, near.name),
+            }
         } else {
             let excess = best.excess.unwrap_or(f64::INFINITY) * 100.0;
             format!(

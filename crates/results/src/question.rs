@@ -52,8 +52,12 @@ impl Bounded {
         let number = |end: &usize| right.is_char_boundary(*end) && right[..*end].trim().parse::<f64>().is_ok();
         let end = (1..=right.len()).rev().find(number).ok_or_else(|| format!("\"{right}\" is no number"))?;
         let (value, unit) = (right[..end].trim().parse().unwrap_or(f64::NAN), right[end..].trim());
-        let factor = claim_fields::quantity(&metric).factor(unit);
-        let factor = factor.ok_or_else(|| format!("\"{unit}\" is no unit of {metric}"))?;
+        let quantity = claim_fields::quantity(&metric);
+        let factor = quantity.factor(unit).ok_or_else(|| {
+            let units: Vec<String> = quantity.units().map(Unit::ascii).filter(|name| !name.is_empty()).collect();
+            let units = if units.is_empty() { "a bare number".to_owned() } else { units.join(", ") };
+            format!("\"{unit}\" is no unit of {metric}: {units}")
+        })?;
         let bound: f64 = value * factor;
         if !bound.is_finite() {
             return Err(format!("\"{right}\" is no bound"));
@@ -67,6 +71,19 @@ impl Bounded {
         let size = if self.bound.abs() > 0.0 { self.bound.abs() } else { 1.0 };
         let over = value.map_or(f64::INFINITY, |value| (value - self.bound) / size);
         if self.at_least && value.is_some() { -over } else { over }
+    }
+}
+
+impl Bounded {
+    /// The unit in which a column shows the values: the one of the bound, or one that suits them.
+    pub fn unit(&self, values: impl IntoIterator<Item = f64>) -> Unit {
+        let quantity = claim_fields::quantity(&self.metric);
+        let name = self.text.rsplit(|c: char| c.is_ascii_digit() || c == '.' || c == ' ').next().unwrap_or_default();
+        match quantity.units().find(|unit| !name.is_empty() && unit.is_named(name)) {
+            Some(unit) => unit,
+            None if matches!(quantity, Quantity::Share | Quantity::Fraction) => NONE,
+            None => unit_of(&self.metric, values.into_iter().chain([self.bound.abs()])),
+        }
     }
 }
 
@@ -84,12 +101,17 @@ pub fn canonical(path: &str) -> String {
     }
 }
 
-/// Values with the unit that suits the first, of the units of the metric: "5.31 ms".
-pub fn shown(path: &str, value: f64, interval: Option<(f64, f64)>) -> String {
+/// The unit of the metric that suits the largest value.
+pub fn unit_of(path: &str, values: impl IntoIterator<Item = f64>) -> Unit {
     let quantity = claim_fields::quantity(path);
+    let most = values.into_iter().map(f64::abs).filter(|value| value.is_finite()).fold(0.0, f64::max);
     // Small fractions of packets are not rounded to 0 %.
-    let is_small = matches!(quantity, Quantity::Share | Quantity::Fraction) && value.abs() < 1e-3;
-    let unit = if is_small { NONE } else { Unit::for_largest([value.abs()], quantity.shown()) };
+    let is_small = matches!(quantity, Quantity::Share | Quantity::Fraction) && most < 1e-3;
+    if is_small { NONE } else { Unit::for_largest([most], quantity.shown()) }
+}
+
+/// A value with its unit: "5.31 ms".
+pub fn shown(unit: Unit, value: f64, interval: Option<(f64, f64)>) -> String {
     let space = if unit.name.is_empty() { "" } else { " " };
     let put = |value: f64| significant(unit.put(value));
     let interval = interval.map_or_else(String::new, |(low, high)| format!(" [{}, {}]", put(low), put(high)));
@@ -113,17 +135,28 @@ mod tests {
             assert!((read.bound - bound).abs() < 1e-12, "{read:?}");
             assert!(read.excess(Some(met)) <= 0.0 && read.excess(Some(missed)) > 0.0 && read.excess(None) > 0.0);
         }
-        for (text, word) in [("loss_rate", "<="), ("loss_rate <= few", "number"), ("loss_rate <= 3 ms", "unit")] {
+        for (text, word) in [("loss_rate", "<="), ("loss_rate <= few", "number"), ("loss_rate <= 3 ms", "loss_rate: %")]
+        {
             assert!(Bounded::parse(text).unwrap_err().contains(word), "{text}");
         }
     }
 
     #[test]
     fn values_are_shown_in_units_that_suit_them() {
-        assert_eq!(shown("fct.small.p99_s", 0.00531, Some((0.005, 0.006))), "5.310 [5, 6] ms");
+        let of = |path: &str, value: f64| shown(unit_of(path, [value]), value, Some((0.005, 0.006)));
+        assert_eq!(of("fct.small.p99_s", 0.00531), "5.310 [5, 6] ms");
         assert_eq!(
-            (shown("loss_rate", 2.5e-6, None), shown("loss_rate", 0.25, None)),
-            ("2.500e-6".into(), "25 %".into())
+            (of("loss_rate", 2.5e-6), of("loss_rate", 0.25)),
+            ("2.500e-6 [5.000e-3, 6.000e-3]".into(), "25 [0.5000, 0.6000] %".into())
         );
+        // All of a column have the unit of the bound, or one that suits the largest.
+        for (text, values, unit) in [
+            ("loss_rate <= 1e-3", [3e-4, 0.3], ""),
+            ("loss_rate <= 0.1 %", [3e-4, 3e-6], "%"),
+            ("goodput_bps >= 900Mbps", [2e9, 3e9], "Mb/s"),
+            ("rtt.mean_s <= 0.005", [1e-4, 2.0], "s"),
+        ] {
+            assert_eq!(Bounded::parse(text).unwrap().unit(values).name, unit, "{text}");
+        }
     }
 }

@@ -39,6 +39,9 @@ pub struct Sample {
 pub enum Standing {
     #[serde(rename = "best")]
     Best,
+    /// No candidate meets all bounds; this one misses them least.
+    #[serde(rename = "nearest")]
+    Nearest,
     /// The paired seeds show no difference from the best, or one below 5 %.
     #[serde(rename = "equal within 5 %")]
     Alike,
@@ -56,7 +59,7 @@ pub enum Standing {
 }
 
 names! { Standing::word {
-    Best = "best", Alike = "equal within 5 %", Open = "not decided", Worse = "decided: worse",
+    Best = "best", Nearest = "nearest", Alike = "equal within 5 %", Open = "not decided", Worse = "decided: worse",
     Misses = "decided: misses a bound", Halved = "left out early",
 } }
 
@@ -112,6 +115,8 @@ pub struct Race {
     budget: u64,
     /// Rungs in a row that put nobody out.
     idle: u32,
+    /// Why there is no next rung; empty while there is one.
+    pub end: &'static str,
 }
 
 impl Race {
@@ -127,14 +132,27 @@ impl Race {
     /// Candidates without a budget, to be ranked by what is recorded.
     #[must_use]
     pub fn of(candidates: usize, maximise: bool) -> Self {
-        Self { entrants: vec![Entrant::default(); candidates], maximise, can_be_short: false, budget: 0, idle: 0 }
+        Self {
+            entrants: vec![Entrant::default(); candidates],
+            maximise,
+            can_be_short: false,
+            budget: 0,
+            idle: 0,
+            end: "",
+        }
     }
 
     /// The runs of the next rung; `None` at the end of the race.
     pub fn rung(&mut self) -> Option<Rung> {
         let racing: Vec<usize> = self.ranking().into_iter().filter(|&at| self.entrants[at].out.is_none()).collect();
         let (done, ran) = (self.entrants[racing[0]].full.len(), self.entrants[racing[0]].short.is_some());
-        if self.idle >= 2 || done >= MOST || done >= FIRST && self.is_decided(&racing) {
+        self.end = match () {
+            () if done >= FIRST && self.is_decided(&racing) => "as the best is told from all others",
+            () if self.idle >= 2 => "as two rungs in a row dropped nobody",
+            () if done >= MOST => "at the most seeds",
+            () => "",
+        };
+        if !self.end.is_empty() {
             return None;
         }
         let half = self.budget / 2;
@@ -153,6 +171,7 @@ impl Race {
         let keep = if is_first { affordable } else { affordable.min((half / cost).max(2)) };
         let keep = racing.len().min(usize::try_from(keep).unwrap_or(usize::MAX));
         if keep < racing.len().min(2) || is_first && keep < racing.len() {
+            self.end = "as another rung would exceed the budget";
             return None;
         }
         for &at in &racing[keep..] {
@@ -160,6 +179,11 @@ impl Race {
         }
         self.budget -= cost * keep as u64;
         Some(Rung { is_short, candidates: racing[..keep].to_vec(), seeds })
+    }
+
+    /// What was recorded, in full runs.
+    pub fn used(&self) -> f64 {
+        self.entrants.iter().map(Entrant::runs).map(|(short, full)| short as f64 / SHORT as f64 + full as f64).sum()
     }
 
     /// Takes the results of a candidate in a rung.
@@ -214,6 +238,7 @@ impl Race {
     pub fn standing(&self, at: usize) -> Standing {
         let best = self.ranking()[0];
         match self.entrants[at].out {
+            _ if at == best && self.entrants[at].excess() > 0.0 => Standing::Nearest,
             _ if at == best => Standing::Best,
             Some(out) => out,
             None => self.compared(&self.entrants[best], &self.entrants[at]),
@@ -303,5 +328,6 @@ mod tests {
         let standings: Vec<Standing> = (0..4).map(|at| race.standing(at)).collect();
         assert_eq!(standings, [Standing::Best, Standing::Worse, Standing::Misses, Standing::Alike]);
         assert_eq!(race.entrants.iter().map(Entrant::runs).collect::<Vec<_>>(), [(0, 3); 4]);
+        assert_eq!((race.used(), race.end), (12.0, "as the best is told from all others"));
     }
 }

@@ -27,6 +27,7 @@ pub const RATES: &[Unit] = &[unit("Gb/s", "gbps", 1e9), unit("Mb/s", "mbps", 1e6
 pub const TIMES: &[Unit] = &[unit("s", "s", 1.0), unit("ms", "ms", 1e-3), unit("µs", "us", 1e-6)];
 /// Queue lengths in packets, which are full frames of 1,538 bytes.
 pub const FRAMES: Unit = unit("packets", "packets", FULL_FRAME);
+const COUNTED: Unit = unit("packets", "packets", 1.0);
 /// Units of sizes, the largest first; a KB is 1,000 bytes.
 pub const SIZES: &[Unit] =
     &[unit("GB", "gb", 1e9), unit("MB", "mb", 1e6), unit("KB", "kb", 1e3), unit("B", "bytes", 1.0)];
@@ -50,6 +51,11 @@ impl Unit {
     /// The name in ASCII, for text tables: "us" for "µs".
     pub fn ascii(self) -> String {
         self.name.replace('µ', "u")
+    }
+
+    /// Whether a claim or a bound names it so; rates as in scenarios too, "Gbps".
+    pub fn is_named(self, name: &str) -> bool {
+        self.ascii() == name || self.name.ends_with("b/s") && self.name.replace("b/s", "bps") == name
     }
 
     /// The title of an axis: `what` with the unit in brackets.
@@ -121,7 +127,7 @@ impl Quantity {
             Self::Time => TIMES[1],
             Self::Bytes | Self::QueueLength | Self::PoolOccupancy => FRAMES,
             Self::Share | Self::Fraction => PERCENT,
-            Self::Packets => unit("packets", "packets", 1.0),
+            Self::Packets => COUNTED,
             Self::JainIndex | Self::Ratio | Self::Count(_) => NONE,
         }
     }
@@ -138,14 +144,18 @@ impl Quantity {
     /// The size of a unit of claims in the stored unit; `None` if the quantity has no unit of this name. An empty name
     /// is the stored unit.
     pub fn factor(self, name: &str) -> Option<f64> {
+        self.units().find(|unit| unit.is_named(name)).map(|unit| unit.size)
+    }
+
+    /// The units of claims and bounds.
+    pub fn units(self) -> impl Iterator<Item = Unit> {
         let others: &[Unit] = match self {
             Self::Bytes | Self::QueueLength | Self::PoolOccupancy => &[FRAMES],
-            Self::Packets => &[unit("packets", "packets", 1.0)],
+            Self::Packets => &[COUNTED],
             Self::JainIndex | Self::Ratio | Self::Count(_) => &[PERCENT],
             _ => &[],
         };
-        let mut units = self.shown().iter().chain(others).chain(&[NONE]);
-        units.find(|unit| unit.ascii() == name).map(|unit| unit.size)
+        self.shown().iter().chain(others).chain(&[NONE]).copied()
     }
 }
 
@@ -179,6 +189,7 @@ mod tests {
         assert_eq!(Unit::for_largest([], SIZES).name, "B");
         assert_eq!(Unit::for_largest([7e6], RATES).title("throughput"), "throughput (Mb/s)");
         assert_eq!(Unit::for_largest([7e6], RATES).column("throughput"), "throughput_mbps");
+        assert_eq!(["Gbps", "Mb/s", "GB"].map(|name| Quantity::Rate.factor(name)), [Some(1e9), Some(1e6), None]);
         assert_eq!((NONE.title("Jain's index"), NONE.column("jain")), ("Jain's index".into(), "jain".into()));
     }
 

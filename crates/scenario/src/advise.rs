@@ -65,7 +65,7 @@ fn axis(changes: &[Change], given: &Given) -> Result<Option<Axis>, Problem> {
         if varied.into_iter().any(|key| named(key)) {
             return Ok(None);
         }
-        if given.set.iter().any(|(key, _)| named(key)) {
+        if given.candidates && given.set.iter().any(|(key, _)| named(key)) {
             let problem = change.key.problem(format!("`{}` is in the space, and set with --set", change.key()));
             return Err(problem.with_help("--vary gives it other values; with one value it is no choice"));
         }
@@ -91,7 +91,11 @@ pub(super) fn question(root: &Item, points: &[Variant]) -> Result<Option<Questio
     let (key, metric, maximise) = match (&options.minimise, &options.maximise) {
         (Some(metric), None) => (keys.minimise, metric, false),
         (None, Some(metric)) => (keys.maximise, metric, true),
-        (None, None) => return Err(section.lacks(keys.minimise)),
+        (None, None) => {
+            let problem = section.lacks(keys.minimise);
+            let reason = "the scenario asks no question: [advise] has no `minimise` and no `maximise`".into();
+            return Err(Problem { reason, ..problem }.with_help("--minimise METRIC or --maximise METRIC asks one"));
+        }
         (Some(_), Some(_)) => {
             let problem = section.reject(keys.maximise, "`minimise` is there too");
             return Err(problem.with_help("one objective; the others are bounds: `subject_to`"));
@@ -115,7 +119,7 @@ pub(super) fn question(root: &Item, points: &[Variant]) -> Result<Option<Questio
     check(&metric)?;
     let written = section.item(keys.subject_to).map(Item::items).unwrap_or_default();
     let bounds = options.subject_to.iter().zip(written).map(|(text, item)| {
-        let help = "write it like \"loss_rate <= 1e-5\"; metrics are those of claims";
+        let help = "write it like \"loss_rate <= 1e-5\"; metrics are named as in docs/results.md";
         let bound = Bounded::parse(text).map_err(|why| item.problem(why).with_help(help))?;
         check(&bound.metric).map_err(|problem| item.problem(problem.reason).with_help(problem.help))?;
         Ok(bound)

@@ -153,8 +153,8 @@ pub(super) struct PointOptions {
 /// The keys of `[advise]`.
 #[derive(Clone, Debug, Options)]
 pub(super) struct AdviseOptions {
-    /// The metric of which the best candidate has least, such as `"groups.web.fct.all.p99_s"`. The metrics are those of
-    /// claims.
+    /// The metric of which the best candidate has least, such as `"groups.web.fct.all.p99_s"`. Metrics are named as in
+    /// results.md.
     pub minimise: Option<String>,
     /// The metric of which the best candidate has most, in place of `minimise`.
     pub maximise: Option<String>,

@@ -13,7 +13,7 @@ use shallop_plan::Study;
 use shallop_results::advice::{Advice, Candidate, Elsewhere};
 use shallop_results::claim_fields::{figure, quantity};
 use shallop_results::metrics::Figure;
-use shallop_results::question::Question;
+use shallop_results::question::{Bounded, Question};
 use shallop_results::race::{Race, SHORT, Sample};
 use shallop_results::units::Quantity;
 use shallop_results::{Estimate, Job, Shard, summary::Run, table::Grid};
@@ -94,11 +94,14 @@ impl Adviser<'_> {
         let Some(&best) = ranking.first() else {
             return Err(plain(&"interrupted before a candidate had run; finished runs are kept with --out"));
         };
+        let mut used = race.used();
         let mut elsewhere = Vec::new();
         if seeds > 0 && !interrupted {
             let first = &ranking[..FIRST.min(ranking.len())];
             for (what, set) in ["load × 2", "delays × 2"].into_iter().zip(&self.variants[1..]) {
-                elsewhere.push(self.elsewhere((what, set), &field, first, seeds as usize)?);
+                let row = self.elsewhere((what, set), &field, first, seeds as usize)?;
+                used += (row.objectives.len() * seeds as usize) as f64;
+                elsewhere.push(row);
             }
             interrupted = self.stop.load(Ordering::Relaxed);
         }
@@ -110,6 +113,8 @@ impl Adviser<'_> {
             scenario: field.study.title.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             budget_runs: budget,
+            used_runs: used,
+            ended: race.end.to_owned(),
             short: short.map(|_| 1.0 / SHORT as f64),
             interrupted,
             finding: String::new(),
@@ -120,7 +125,7 @@ impl Adviser<'_> {
             next: self.next(&field.study, *job),
             question: field.question,
         };
-        advice.say();
+        advice.say(field.places.len());
         Ok(advice)
     }
 
@@ -142,9 +147,12 @@ impl Adviser<'_> {
             if interrupted {
                 return Ok(true);
             }
+            if !rung.is_short {
+                field.check()?;
+            }
             race.judge();
         }
-        Ok(false)
+        field.check().map(|()| false)
     }
 
     /// The budget in runs of the full duration: as given, as an earlier command stored it, or from a forecast.
@@ -213,9 +221,10 @@ impl Adviser<'_> {
     fn elsewhere(
         &self, (what, set): (&str, &Changes), field: &Field, first: &[usize], seeds: usize,
     ) -> Result<Elsewhere> {
-        let row = |objectives, best| Elsewhere {
+        let row = |objectives: Vec<_>, best| Elsewhere {
             what: what.to_owned(),
             set: set.iter().cloned().collect(),
+            misses: vec![Vec::new(); objectives.len()],
             objectives,
             best,
         };
@@ -235,7 +244,14 @@ impl Adviser<'_> {
         let best = race.ranking()[0];
         let misses = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
         let objectives = all.iter().map(|runs| Some(means(runs).get(&field.question.metric)?.mean)).collect();
-        Ok(row(objectives, format!("{}{misses}", field.places[first[best]].1)))
+        let missed = |runs: &Vec<Measured>| {
+            let means = means(runs);
+            let value = |bound: &Bounded| means.get(&bound.metric).map(|estimate| estimate.mean);
+            let bounds = field.question.bounds.iter().filter(|bound| bound.excess(value(bound)) > 0.0);
+            bounds.map(|bound| bound.metric.clone()).collect()
+        };
+        let named = format!("{}{misses}", field.places[first[best]].1);
+        Ok(Elsewhere { misses: all.iter().map(missed).collect(), ..row(objectives, named) })
     }
 
     /// The command that configures a switch for a candidate.
@@ -254,6 +270,16 @@ impl Adviser<'_> {
 }
 
 impl Field {
+    /// An error if no run has the objective.
+    fn check(&self) -> Result<()> {
+        let metric = &self.question.metric;
+        if self.measured.iter().flatten().any(|run| run.contains_key(metric)) {
+            return Ok(());
+        }
+        let help = "flows without end have no completion times, and a queue without packets no delay";
+        Err(with_help(&format!("no run has a value of {metric}"), &help))
+    }
+
     fn candidate(&self, race: &Race, at: usize) -> Candidate {
         let ((job, name), entrant) = (&self.places[at], &race.entrants[at]);
         let (point, (short, full)) = (&self.study.points[job.point], entrant.runs());
@@ -309,8 +335,10 @@ fn measure(question: &Question, run: &Run) -> Measured {
 fn sample(question: &Question, run: &Measured) -> Sample {
     let value = |path: &str| run.get(path).map(|figure| figure.value);
     let none = if question.maximise { f64::NEG_INFINITY } else { f64::INFINITY };
-    let excess = question.bounds.iter().map(|bound| bound.excess(value(&bound.metric))).collect();
-    Sample { objective: value(&question.metric).unwrap_or(none), excess }
+    let objective = value(&question.metric);
+    // A run without the objective is worse than one that misses a bound.
+    let excess = |bound: &Bounded| objective.map_or(f64::INFINITY, |_| bound.excess(value(&bound.metric)));
+    Sample { objective: objective.unwrap_or(none), excess: question.bounds.iter().map(excess).collect() }
 }
 
 fn means(runs: &[Measured]) -> BTreeMap<String, Estimate> {
@@ -339,8 +367,10 @@ pub fn publish(folder: &Path, advice: &Advice) -> Result<()> {
         words,
         ..PageTable::default()
     });
-    let next = format!("Next: `{}`", advice.next);
-    let says = [advice.finding.as_str(), next.as_str()];
+    let next = if advice.next.is_empty() { String::new() } else { format!("Next: `{}`", advice.next) };
+    let cost = advice.cost();
+    let says = [&advice.finding, &next, &cost].map(String::as_str).into_iter().filter(|text| !text.is_empty());
+    let says: Vec<&str> = says.collect();
     let html = page::answer(&advice.scenario, &advice.version, ADVICE, &says, &tables.collect::<Vec<_>>(), &figures);
     write_file(folder.join(REPORT), html.as_bytes()).map_err(|why| plain(&why))
 }
@@ -362,6 +392,9 @@ pub fn text(advice: &Advice, form: TableForm) -> String {
     let more = if more > 0 { format!("\n… {more} more: --json and --out have all") } else { String::new() };
     let mut parts = vec![render(&ranking, form) + &more, advice.finding.clone()];
     parts.extend(tables(advice).skip(1).map(|(_, grid)| render(&grid, form)));
-    parts.push(format!("Next: {}", advice.next));
+    if !advice.next.is_empty() {
+        parts.push(format!("Next: {}", advice.next));
+    }
+    parts.push(advice.cost());
     parts.join("\n\n")
 }

@@ -5,6 +5,7 @@ use shallop_control::any::Config;
 use shallop_plan::plan::Transport;
 use shallop_plan::{ResolvedNetwork, SetupError, Study};
 use shallop_results::DerivedValue;
+use std::collections::BTreeSet;
 
 /// For parts of keys, the beginnings of the names of derived values that are rules for them.
 const DERIVED: [(&[&str], &[&str]); 5] = [
@@ -54,7 +55,9 @@ fn own(study: &Study, has: impl Fn(&str) -> bool) -> Result<Section, SetupError>
         return Ok(section);
     };
     let rtt = longest.base_rtt;
-    for (_, rate, _) in super::switch_ports(&setup) {
+    // The rules depend on the rate alone.
+    let rates: BTreeSet<_> = super::switch_ports(&setup).into_iter().map(|(_, rate, _)| rate).collect();
+    for rate in rates {
         let product = rate.bytes_in(rtt).get();
         let at = format!("{rate} and {}", time(rtt));
         if has("mark") && matches!(tcp.controller, Config::Dctcp(_)) {
