@@ -215,28 +215,36 @@ impl Device {
         pool.chain(queues).chain(dscp).flatten().collect()
     }
 
-    /// Finds out what the queues of a device that was read are for. `default` is the queue of each DSCP that no line
-    /// maps. Data is what best effort joins, or AF11 if it has a queue of its own beside a metered queue.
-    pub fn find_roles(&mut self, default: impl Fn(u8) -> u8) {
+    /// Finds out what the queues of a device that was read are for, and says so. `default` is the queue of each DSCP
+    /// that no line maps. Data is what best effort joins, or AF11 if it has a queue of its own beside a metered queue.
+    /// A metered queue is strict and shaped, and lines map emulation packets (CS3) or credits (CS4) to it, but not EF:
+    /// voice.
+    pub fn find_roles(&mut self, default: impl Fn(u8) -> u8) -> Vec<String> {
         let [best_effort, credited, early] =
             [0, 10, 40].map(|dscp| self.queue_of(dscp).unwrap_or_else(|| default(dscp)));
         let returned = self.queue_of(32);
-        for port in &mut self.ports {
-            let is_metered = |queue: &Queue| {
-                queue.schedule.value == Schedule::Strict && queue.shaper.is_some() && queue.number > best_effort
+        let is_metered = |number: u8| {
+            let meters = |it: &Queue| it.schedule.value == Schedule::Strict && it.shaper.is_some();
+            let mut queues = self.ports.iter().flat_map(|port| &port.queues);
+            let is_voice = self.queue_of(46) == Some(number);
+            number > best_effort && !is_voice && queues.any(|queue| queue.number == number && meters(queue))
+        };
+        let of = |dscp| Some((self.queue_of(dscp).filter(|&number| is_metered(number))?, dscp));
+        let metered = of(24).or_else(|| of(32));
+        let (data, joins) = if metered.is_some() { (credited, 10) } else { (best_effort, 0) };
+        for queue in self.ports.iter_mut().flat_map(|port| &mut port.queues) {
+            queue.role = match queue.number {
+                number if metered.is_some_and(|(metered, _)| metered == number) => Role::Metered,
+                number if number == data => Role::Data,
+                number if number == best_effort => Role::Legacy,
+                number if metered.is_some() && returned == Some(number) => Role::Returned,
+                number if metered.is_some() && number == early && number < data => Role::Unscheduled,
+                _ => Role::Other,
             };
-            let credits = port.queues.iter().any(is_metered);
-            let data = if credits { credited } else { best_effort };
-            for queue in &mut port.queues {
-                queue.role = match queue.number {
-                    _ if is_metered(queue) => Role::Metered,
-                    number if number == data => Role::Data,
-                    number if number == best_effort => Role::Legacy,
-                    number if credits && returned == Some(number) => Role::Returned,
-                    number if credits && number == early && number < data => Role::Unscheduled,
-                    _ => Role::Other,
-                };
-            }
         }
+        let credits = |(number, dscp)| {
+            format!("credits or emulation packets: queue {number}, strict and shaped, which DSCP {dscp} joins")
+        };
+        [format!("data: queue {data}, which DSCP {joins} joins")].into_iter().chain(metered.map(credits)).collect()
     }
 }

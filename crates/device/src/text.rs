@@ -40,6 +40,8 @@ impl fmt::Display for Note {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     pub device: Device,
+    /// What queues are taken for.
+    pub roles: Vec<String>,
     pub not_understood: Vec<NotUnderstood>,
 }
 
@@ -50,6 +52,8 @@ pub struct NotUnderstood {
     pub line: usize,
     pub text: String,
     pub reason: String,
+    /// Whether the line is a setting of queues.
+    pub of_queues: bool,
 }
 
 /// A text that is not a configuration of the system at all, or is damaged: the line, from 1, and the reason.

@@ -1,7 +1,7 @@
 //! The `[switch.NAME]` section of a device: a key for each setting that scenarios have, with its origin.
 
 use crate::model::{Bucket, Device, Known, Port, Queue, Ramp, Role};
-use crate::text::Imported;
+use crate::text::{Imported, NotUnderstood};
 use shallop_core::Bytes;
 
 /// A key of a `[switch.NAME]` with its value as TOML.
@@ -117,22 +117,28 @@ pub fn section(imported: &Imported) -> String {
     let name = if name.is_empty() { "default" } else { &name };
     let mut ports: Vec<&Port> = device.ports.iter().collect();
     ports.sort_by_key(|port| std::cmp::Reverse(port.interfaces.len()));
-    let (none, mut comments) = (Port::default(), Vec::new());
+    let (none, mut comments) = (Port::default(), imported.roles.clone());
     let main = settings(device, ports.first().unwrap_or(&&none));
     let mut shown: Vec<String> = main.iter().map(|it| it.why.clone()).collect();
     for port in ports.iter().skip(1) {
-        for Setting { key, value, why } in settings(device, port).into_iter().filter(|it| !main.contains(it)) {
+        let own = settings(device, port);
+        let lacks = main.iter().filter(|it| !own.iter().any(|own| own.key == it.key));
+        comments.extend(lacks.map(|it| format!("ports {}: no {}", port.label, it.key)));
+        for Setting { key, value, why } in own.into_iter().filter(|it| !main.contains(it)) {
             comments.push(format!("ports {}: {key} = {value}, {why}", port.label));
             shown.push(why);
         }
     }
     for origin in device.origins().into_iter().filter(|it| it.starts_with("line ")) {
         if !shown.iter().any(|it| it.starts_with(origin)) {
-            comments.push(format!("no key: {origin}"));
+            let is_replaced = device.chip.is_some() && device.pool.as_ref().is_some_and(|it| it.size.why == origin);
+            comments.push(format!("{}: {origin}", if is_replaced { "replaced by --chip" } else { "no key" }));
             shown.push(origin.to_owned());
         }
     }
-    let refused = imported.not_understood.iter();
+    let mut refused: Vec<&NotUnderstood> = imported.not_understood.iter().collect();
+    refused.sort_by_key(|it| !it.of_queues);
+    let refused = refused.into_iter();
     comments.extend(refused.map(|it| format!("not understood, line {}: {} ({})", it.line, it.text, it.reason)));
     let keys = main.iter().map(|Setting { key, value, why }| match why.as_str() {
         "" => format!("{key} = {value}"),

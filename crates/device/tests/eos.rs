@@ -156,7 +156,7 @@ proptest! {
 
     #[test]
     fn damaged_samples_are_read_or_refused(
-        sample in 0usize..6, steps in proptest::collection::vec(any::<(u8, u32, u32)>(), 1..12),
+        sample in 0usize..7, steps in proptest::collection::vec(any::<(u8, u32, u32)>(), 1..12),
     ) {
         let (name, text) = &samples()[sample];
         let text = damaged(text, &steps);

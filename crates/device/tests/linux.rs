@@ -173,7 +173,7 @@ proptest! {
         for os in SYSTEMS {
             let mut asked = with_names(os, &device);
             let written = os.write(&asked);
-            let Imported { device: mut once, not_understood } = read(os, &written.text).unwrap();
+            let Imported { device: mut once, not_understood, .. } = read(os, &written.text).unwrap();
             prop_assert_eq!(&not_understood, &[], "{}", written.text);
             let again = os.write(&once);
             let bare = |line: &str| line.split("  #").next().unwrap().to_owned();

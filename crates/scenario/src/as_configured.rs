@@ -3,13 +3,21 @@
 
 use crate::configure::{Configured, devices};
 use shallop_core::BufferSize;
-use shallop_device::{Device, Os, Pool, toml};
+use shallop_device::{Device, Note, Os, Pool, toml};
+use shallop_options::{Problem, suggest::advice};
 use shallop_plan::plan::{Plan, Switch};
 use shallop_plan::{ResolvedNetwork, chips};
 use std::collections::BTreeMap;
 
 /// What is known of a device before its configuration is read: its name, and the memory of its chip.
-pub fn known(name: &str, chip: Option<&str>) -> Device {
+///
+/// # Errors
+/// If there is no such chip.
+pub fn known(name: &str, chip: Option<&str>) -> Result<Device, Problem> {
+    if let Some(id) = chip.filter(|&id| chips::find(id).is_none()) {
+        let help = advice(id, chips::all().iter().map(|chip| chip.id));
+        return Err(Problem { reason: format!("there is no chip \"{id}\""), help, ..Problem::default() });
+    }
     let memory = |it: &'static chips::Chip| {
         let (memory, size) = (it.memory.as_ref()?, it.pool()?);
         let cell = memory.cell.unwrap_or(shallop_core::Bytes::new(1));
@@ -17,7 +25,7 @@ pub fn known(name: &str, chip: Option<&str>) -> Device {
         Some(Pool { size, ports: it.ports_per_mmu(), cell, mark: None })
     };
     let pool = chip.and_then(chips::find).and_then(memory);
-    Device { name: name.to_owned(), chip: chip.map(str::to_owned), pool, ..Device::default() }
+    Ok(Device { name: name.to_owned(), chip: chip.map(str::to_owned), pool, ..Device::default() })
 }
 
 /// Keys with their values.
@@ -37,7 +45,7 @@ pub fn changes(plan: &Plan, seed: u64, os: Os) -> Result<(Changes, Vec<String>),
         for one in devices(&run, os, None) {
             let switch = &plan.switches(number)[one.settings];
             let written = os.write(&one.device);
-            let all = one.notes.iter().chain(&written.notes);
+            let all = one.notes.iter().chain(&written.notes).filter(|note| !matches!(note, Note::Derived { .. }));
             notes.extend(all.map(|note| format!("{}, {}: {note}", one.device.name, scheme.name)));
             let rounded = rounded(&one, &written.text, switch, os)?;
             for (key, value) in rounded.iter().flat_map(|(key, value)| single(key, value)) {

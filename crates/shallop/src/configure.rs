@@ -2,8 +2,8 @@
 
 use crate::device_args::{Config, Import};
 use crate::{input::Input, print};
-use shallop_device::{Os, Written, eos, toml};
-use shallop_plan::{ResolvedNetwork, Study, chips};
+use shallop_device::{Note, Os, Written, eos, toml};
+use shallop_plan::{ResolvedNetwork, Study};
 use shallop_scenario::configure::{Configured, devices};
 use shallop_scenario::{Problem, as_configured};
 use shallop_workbench::choice::choose;
@@ -23,12 +23,16 @@ pub fn as_configured(study: &Study, os: Os) -> Result<Vec<(String, String)>> {
 }
 
 pub fn import(args: &Import) -> Result<()> {
-    if let Some(unknown) = args.chip.as_deref().filter(|&id| chips::find(id).is_none()) {
-        let names: Vec<&str> = chips::all().iter().map(|chip| chip.id).collect();
-        return Err(with_help(&format!("there is no chip \"{unknown}\""), &names.join(", ")));
+    if !args.name.chars().all(|it| it.is_ascii_alphanumeric() || "-_".contains(it)) {
+        let what = format!("--name: \"{}\" is no name of a [switch.NAME]", args.name);
+        return Err(with_help(&what, &"letters, digits, - and _"));
     }
-    let text = read_text(&args.file).map_err(|why| plain(&why))?;
     let known = as_configured::known(&args.name, args.chip.as_deref());
+    let known = known.map_err(|why| with_help(&format!("--chip: {}", why.reason), &why.help))?;
+    let text = read_text(&args.file).map_err(|why| plain(&why))?;
+    if let Some(links) = &args.links {
+        read_text(links).map_err(|why| plain(&format!("--links: {why}")))?;
+    }
     let mut imported = args.os.read(&text, &known).map_err(|why| {
         let start = text.split_inclusive('\n').take(why.line - 1).map(str::len).sum();
         let length = text[start..].lines().next().map_or(0, str::len);
@@ -50,13 +54,15 @@ pub fn import(args: &Import) -> Result<()> {
         let switch = section.lines().next().unwrap_or_default().trim_matches(['[', ']']).trim_start_matches("switch.");
         print::line(&format!("\n[topology]\nkind = \"file\"\nfile = {:?}\nswitch = {switch:?}", name(links)))?;
     }
-    match imported.not_understood.len() {
-        0 => Ok(()),
-        count => {
-            print::notes(&[format!("not understood, and listed in comments: {count}")]);
-            Ok(())
-        }
+    let of_queues = imported.not_understood.iter().filter(|it| it.of_queues).count();
+    match (of_queues, imported.not_understood.len() - of_queues) {
+        (0, 0) => {}
+        (0, rest) => print::notes(&[format!("not understood, and listed in comments: {rest}, no settings of queues")]),
+        (of, rest) => print::notes(&[format!(
+            "not understood within settings of queues: {of} (comments list it first); elsewhere: {rest}"
+        )]),
     }
+    Ok(())
 }
 
 pub fn config(args: &Config) -> Result<()> {
@@ -93,9 +99,13 @@ pub fn config(args: &Config) -> Result<()> {
             }
         }
     }
-    if args.os == Os::Tc && count > 1 {
-        return Err(with_help(&"a script is for one switch and one scheme", &"--switch NAME, --schemes NAME"));
+    if let (Os::Tc | Os::Sonic, 2..) = (args.os, count) {
+        let what = if args.os == Os::Tc { "a script" } else { "a config_db.json" };
+        let what = format!("{what} is for one switch and one scheme");
+        return Err(with_help(&what, &"--switch NAME, --schemes NAME"));
     }
+    // Derivations follow what differs.
+    notes.sort_by_key(|note: &String| note.starts_with(print::WHY));
     print::notes(&notes);
     match &args.out {
         Some(path) => write_file(path, text.as_bytes()).map_err(|why| plain(&why)),
@@ -105,6 +115,9 @@ pub fn config(args: &Config) -> Result<()> {
 
 fn notes_on(switch: &str, scheme: &str, one: &Configured, written: &Written) -> Vec<String> {
     let same = (!one.same.is_empty()).then(|| format!("{switch}: equal ports at {}", one.same.join(", ")));
-    let notes = one.notes.iter().chain(&written.notes).map(|note| format!("{switch}, {scheme}: {note}"));
+    let notes = one.notes.iter().chain(&written.notes).map(|note| {
+        let why = if matches!(note, Note::Derived { .. }) { print::WHY } else { "" };
+        format!("{why}{switch}, {scheme}: {note}")
+    });
     same.into_iter().chain(notes).collect()
 }

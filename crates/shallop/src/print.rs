@@ -20,6 +20,9 @@ pub fn line(text: &str) -> Result<()> {
     }
 }
 
+/// The first word of a note with the derivation of a value.
+pub const WHY: &str = "why: ";
+
 /// Prints notes on standard error. On a terminal, their lines break at spaces.
 pub fn notes(notes: &[String]) {
     for note in notes {
@@ -29,7 +32,7 @@ pub fn notes(notes: &[String]) {
             continue;
         }
         // A warning, and the place of one, has its own first word.
-        let prefix = if ["warning: ", "  "].iter().any(|start| note.starts_with(start)) { "" } else { "note: " };
+        let prefix = if ["warning: ", WHY, "  "].iter().any(|start| note.starts_with(start)) { "" } else { "note: " };
         let (terminal, note) = (console::Term::stderr(), format!("{prefix}{note}"));
         let size = terminal.is_term().then(|| terminal.size_checked()).flatten();
         let width = size.map_or(0, |(_, columns)| usize::from(columns));

@@ -13,6 +13,9 @@ const MOST: u64 = 1_000_000_000_000;
 const SMALLEST: u64 = 84;
 const NO_CHIP: &str = "shared memory of unknown size: name the chip with --chip";
 
+/// First words of lines that set something of queues, wherever they stand.
+const OF_QUEUES: [&str; 7] = ["qos", "priority", "bandwidth", "shape", "random-detect", "egress", "service-profile"];
+
 type Queues = BTreeMap<u8, Queue>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +68,16 @@ pub fn read(text: &str, known: &Device) -> Result<Imported, NotThis> {
             continue;
         }
         first = first.or(Some(line));
-        match reader.line(line, &text.split_whitespace().collect::<Vec<_>>()) {
-            Ok(true) => used += 1,
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match reader.line(line, &words) {
+            Ok(true) => used += usize::from(!matches!(words[0], "hostname" | "exit" | "end")),
             Ok(false) => {
                 reader.is_inside &= text.starts_with([' ', '\t']);
-                reader.refuse(line, text, "no setting of queues, marks, shapers or shared memory");
+                let in_profile = reader.is_inside && reader.blocks.last().is_some_and(|it| it.kind != Kind::Interface);
+                let of_queues = in_profile || OF_QUEUES.contains(&words[0]) || words.contains(&"mmu");
+                reader.refuse(line, text, "no setting of queues, marks, shapers or shared memory", of_queues);
             }
-            Err(reason) => reader.refuse(line, text, &reason),
+            Err(reason) => reader.refuse(line, text, &reason, true),
         }
     }
     if used == 0 {
@@ -92,14 +98,14 @@ fn entry<'a>(queues: &'a mut Queues, word: &str) -> Result<(u8, &'a mut Queue), 
 }
 
 impl Reader {
-    fn refuse(&mut self, line: usize, text: &str, reason: &str) {
-        self.rest.push(NotUnderstood { line, text: text.trim().to_owned(), reason: reason.to_owned() });
+    fn refuse(&mut self, line: usize, text: &str, reason: &str, of_queues: bool) {
+        self.rest.push(NotUnderstood { line, text: text.trim().to_owned(), reason: reason.to_owned(), of_queues });
     }
 
     /// Lists the line of an origin, `line 12: text`.
     fn refuse_origin(&mut self, why: &str, reason: &str) {
         let (line, text) = why.strip_prefix("line ").and_then(|it| it.split_once(": ")).unwrap_or(("1", why));
-        self.refuse(line.parse().unwrap_or(1), text, reason);
+        self.refuse(line.parse().unwrap_or(1), text, reason, true);
     }
 
     /// Takes in a line. False: it has nothing to do with queues. An error says why it has no effect.
@@ -187,7 +193,8 @@ impl Reader {
         for Block { line, name, queues: own, profile, rate, far, .. } in rest {
             let at = profiles.iter().rposition(|it| Some(&it.name) == profile.as_ref());
             if at.is_none() && own.is_empty() {
-                self.refuse(line, &format!("interface {name}"), "neither a known service profile nor queues");
+                let reason = "neither a known service profile nor queues";
+                self.refuse(line, &format!("interface {name}"), reason, profile.is_some());
                 continue;
             }
             let mut queues = at.map_or_else(Queues::new, |at| profiles[at].queues.clone());
@@ -195,19 +202,33 @@ impl Reader {
             if let Some(at) = at {
                 is_used[at] = true;
             }
+            self.percent(&mut queues, rate);
             let label = at.map_or(&name, |at| &profiles[at].name).clone();
             add(
                 &mut ports,
                 Port { label, rate, queues: of(queues, &memory), interfaces: vec![Interface { name, far }] },
             );
         }
-        for Block { name, queues, .. } in profiles.into_iter().zip(is_used).filter(|it| !it.1).map(|it| it.0) {
+        for Block { name, mut queues, .. } in profiles.into_iter().zip(is_used).filter(|it| !it.1).map(|it| it.0) {
+            self.percent(&mut queues, None);
             add(&mut ports, Port { label: name, queues: of(queues, &memory), ..Port::default() });
         }
         if ports.is_empty() && !memory.is_empty() {
             ports.push(Port { label: "all".into(), queues: of(Queues::new(), &memory), ..Port::default() });
         }
         self.device(known, ports)
+    }
+
+    /// Shapers in percent of the rate of a port: their rate.
+    fn percent(&mut self, queues: &mut Queues, rate: Option<BitsPerSec>) {
+        for queue in queues.values_mut() {
+            let Some(shaper) = queue.shaper.take_if(|it| it.why.ends_with(" percent")) else { continue };
+            let part = rate.and_then(|rate| BitsPerSec::new(rate.get() / 100 * shaper.rate.get().min(100)));
+            match part {
+                Some(rate) => queue.shaper = Some(Known::new(Bucket { rate, ..shaper.value }, shaper.why)),
+                None => self.refuse_origin(&shaper.why, "percent of a rate that no `speed` of the port gives"),
+            }
+        }
     }
 
     /// The queues of the mmu queue profile that is applied.
@@ -252,7 +273,7 @@ impl Reader {
             (None, None) => {}
         }
         // The default map: traffic class 1 for best effort, 0 for CS1, otherwise the class selector.
-        device.find_roles(|dscp| queue_of([1, 0, 2, 3, 4, 5, 6, 7][usize::from(dscp / 8 % 8)]));
+        let roles = device.find_roles(|dscp| queue_of([1, 0, 2, 3, 4, 5, 6, 7][usize::from(dscp / 8 % 8)]));
         let drops = !self.keeps_not_ect;
         device.pool.iter_mut().filter_map(|pool| pool.mark.as_mut()).for_each(|it| it.value.not_ect_dropped = drops);
         for queue in device.ports.iter_mut().flat_map(|port| &mut port.queues) {
@@ -262,7 +283,8 @@ impl Reader {
             queue.mark.iter_mut().for_each(|it| it.value.not_ect_dropped = drops);
         }
         self.rest.sort_by_key(|it| it.line);
-        Imported { device, not_understood: self.rest }
+        self.rest.dedup();
+        Imported { device, roles, not_understood: self.rest }
     }
 }
 
@@ -290,7 +312,9 @@ fn in_queue(queue: &mut Queue, words: &[&str], why: String, cell: u64) -> Result
             let each = match *unit {
                 [] | ["kbps"] => 1000,
                 ["pps"] => SMALLEST * 8,
-                _ => return Err("the unit of the rate is neither kbps nor pps".into()),
+                // Of the rate of the port, which `percent` puts in.
+                ["percent"] => 1,
+                _ => return Err("the unit of the rate is none of kbps, pps and percent".into()),
             };
             let rate = BitsPerSec::new(number(amount, MOST * 10 / each)? * each).ok_or("a rate of zero")?;
             queue.shaper = Some(Known::new(Bucket { rate, burst: None, packet: None }, why));

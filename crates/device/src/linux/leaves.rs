@@ -43,6 +43,16 @@ pub fn rules(list: &'static str) -> Vec<Rule> {
     list.lines().skip(1).map(rule).collect()
 }
 
+impl Rule {
+    /// Whether a value is of the system: the rule has its first key, or, if any name is one, its last key too.
+    pub fn is_begun(&self, leaf: &Leaf) -> bool {
+        let is_first = leaf.path.first().is_some_and(|key| key == self.path[0]);
+        let is_any =
+            self.path[0] == "*" && leaf.path.len() > 1 && leaf.path.last().is_some_and(|it| it == self.path[1]);
+        is_first || is_any
+    }
+}
+
 impl Leaf {
     fn new(path: Vec<String>, value: &str, line: usize) -> Self {
         Self { path, value: value.into(), line, idle: Cell::new("no port uses it, or the model has no such setting") }
@@ -62,7 +72,8 @@ impl Leaf {
     }
 
     pub fn origin(&self) -> String {
-        format!("line {}: {}: {}", self.line, self.path.join("|"), self.take())
+        let from = if self.line == 0 { "default of NVUE".to_owned() } else { format!("line {}", self.line) };
+        format!("{from}: {}: {}", self.path.join("|"), self.take())
     }
 
     /// The number, or the second of two in brackets.
@@ -182,9 +193,18 @@ pub fn idle(leaves: &[Leaf]) -> Vec<NotUnderstood> {
     let line = |leaves: &[&Leaf]| {
         let value = |leaf: &&Leaf| format!("{} {}", leaf.path.last().map_or("", String::as_str), leaf.value);
         let text = format!("{}: {}", parent(leaves[0]), leaves.iter().map(value).collect::<Vec<_>>().join(", "));
-        NotUnderstood { line: leaves[0].line, text, reason: leaves[0].idle.get().into() }
+        let of_queues = of_queues(&leaves[0].path);
+        NotUnderstood { line: leaves[0].line, text, reason: leaves[0].idle.get().into(), of_queues }
     };
     idle.chunk_by(|a, b| (parent(a), a.idle.get()) == (parent(b), b.idle.get())).map(line).collect()
+}
+
+/// Whether this is in a table of `SONiC`, a section of NVUE or a line of Cumulus Linux's files that sets queues.
+fn of_queues(path: &[String]) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| path[0].contains(word));
+    let tables = ["QUEUE", "SCHEDULER", "WRED_", "BUFFER_", "DSCP_TO_", "TC_TO_", "QOS_MAP", "MAP_PFC"];
+    let conf = ["traffic", "source", "egress_sched", "shaping", "ecn_red", "cos_egr", "priority_group", "scheduling"];
+    path.len() > 1 && (has(&tables) || has(&conf) || path.iter().any(|key| key == "qos"))
 }
 
 fn items(text: &str) -> impl Iterator<Item = &str> {

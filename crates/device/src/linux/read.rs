@@ -47,10 +47,18 @@ pub fn read(os: Os, text: &str, known: &Device) -> Result<Imported, NotThis> {
         _ if is_conf => (include_str!("conf.csv"), ""),
         _ => (include_str!("nvue.csv"), include_str!("defaults.yaml")),
     };
-    let (rules, defaults) = (rules(list), yaml(defaults)?);
+    let (rules, mut builtin) = (rules(list), yaml(defaults)?);
+    for leaf in &mut builtin {
+        leaf.line = 0;
+    }
+    let is_of = |leaf: &Leaf| rules.iter().any(|rule| rule.is_begun(leaf));
+    if !leaves.iter().any(is_of) {
+        let reason = format!("neither this line nor one below is of {} and has to do with ports or queues", os.name());
+        return Err(NotThis { line: 1, reason });
+    }
     let (mut settings, mut default) =
         (Settings { trusted: os == Os::Sonic, ..Settings::default() }, Settings::default());
-    for (settings, leaves) in [(&mut settings, &leaves), (&mut default, &defaults)] {
+    for (settings, leaves) in [(&mut settings, &leaves), (&mut default, &builtin)] {
         for leaf in leaves {
             leaf.find(&rules)?.into_iter().for_each(|(rule, stars)| settings.put(rule, stars, leaf));
         }
@@ -70,7 +78,7 @@ pub fn read(os: Os, text: &str, known: &Device) -> Result<Imported, NotThis> {
     }
     device.name = settings.name.unwrap_or(device.name);
     let default_class = os == Os::Cumulus && settings.trusted;
-    device.find_roles(|dscp| if default_class { dscp / 8 } else { 0 });
+    let taken = device.find_roles(|dscp| if default_class { dscp / 8 } else { 0 });
     let cell = device.pool.as_ref().map_or(1, |pool| pool.cell.get());
     for queue in device.ports.iter_mut().flat_map(|port| &mut port.queues) {
         let Some(shaper) = &mut queue.shaper else { continue };
@@ -81,7 +89,7 @@ pub fn read(os: Os, text: &str, known: &Device) -> Result<Imported, NotThis> {
             limit.value = Bytes::new(limit.get() / stored(CREDIT, cell) * CREDIT);
         }
     }
-    Ok(Imported { device, not_understood: idle(&leaves) })
+    Ok(Imported { device, roles: taken, not_understood: idle(&leaves) })
 }
 
 impl<'a> Settings<'a> {
@@ -269,6 +277,7 @@ fn queue(number: u8, fields: &Fields) -> Result<Queue, NotThis> {
     if let (Some(min), Some(at), true) = (get("min"), get("max"), marks || drops) {
         let (min, max) = (Bytes::new(min.number()), Bytes::new(at.number()));
         if min > max {
+            let at = if at.line == 0 { get("min").unwrap_or(at) } else { at };
             return Err(at.wrong(format!("{max} is below the minimum, {min}: the switch rejects the profile")));
         }
         let probability = get("probability").map_or(100.0, Leaf::number) / 100.0;
