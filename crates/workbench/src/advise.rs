@@ -242,7 +242,7 @@ impl Adviser<'_> {
             race.record(at, false, runs.iter().map(|run| sample(&field.question, run)).collect());
         }
         let best = race.ranking()[0];
-        let misses = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
+        let fails = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
         let objectives = all.iter().map(|runs| Some(means(runs).get(&field.question.metric)?.mean)).collect();
         let missed = |runs: &Vec<Measured>| {
             let means = means(runs);
@@ -250,7 +250,7 @@ impl Adviser<'_> {
             let bounds = field.question.bounds.iter().filter(|bound| bound.excess(value(bound)) > 0.0);
             bounds.map(|bound| bound.metric.clone()).collect()
         };
-        let named = format!("{}{misses}", field.places[first[best]].1);
+        let named = format!("{}{fails}", field.places[first[best]].1);
         Ok(Elsewhere { misses: all.iter().map(missed).collect(), ..row(objectives, named) })
     }
 
