@@ -138,7 +138,7 @@ pub fn section(imported: &Imported) -> String {
     }
     let mut refused: Vec<&NotUnderstood> = imported.not_understood.iter().collect();
     refused.sort_by_key(|it| !it.of_queues);
-    let refused = refused.into_iter();
+    let refused = refused.iter();
     comments.extend(refused.map(|it| format!("not understood, line {}: {} ({})", it.line, it.text, it.reason)));
     let keys = main.iter().map(|Setting { key, value, why }| match why.as_str() {
         "" => format!("{key} = {value}"),

@@ -55,12 +55,10 @@ pub fn import(args: &Import) -> Result<()> {
         print::line(&format!("\n[topology]\nkind = \"file\"\nfile = {:?}\nswitch = {switch:?}", name(links)))?;
     }
     let of_queues = imported.not_understood.iter().filter(|it| it.of_queues).count();
-    match (of_queues, imported.not_understood.len() - of_queues) {
-        (0, 0) => {}
-        (0, rest) => print::notes(&[format!("not understood, and listed in comments: {rest}, no settings of queues")]),
-        (of, rest) => print::notes(&[format!(
-            "not understood within settings of queues: {of} (comments list it first); elsewhere: {rest}"
-        )]),
+    let rest = imported.not_understood.len() - of_queues;
+    if of_queues + rest > 0 {
+        let of_queues = format!("not understood within settings of queues: {of_queues} (comments list these first)");
+        print::notes(&[format!("{of_queues}; elsewhere: {rest}")]);
     }
     Ok(())
 }
@@ -100,8 +98,7 @@ pub fn config(args: &Config) -> Result<()> {
         }
     }
     if let (Os::Tc | Os::Sonic, 2..) = (args.os, count) {
-        let what = if args.os == Os::Tc { "a script" } else { "a config_db.json" };
-        let what = format!("{what} is for one switch and one scheme");
+        let what = "a script of tc and a config_db.json are for one switch and one scheme";
         return Err(with_help(&what, &"--switch NAME, --schemes NAME"));
     }
     // Derivations follow what differs.

@@ -201,10 +201,9 @@ pub fn idle(leaves: &[Leaf]) -> Vec<NotUnderstood> {
 
 /// Whether this is in a table of `SONiC`, a section of NVUE or a line of Cumulus Linux's files that sets queues.
 fn of_queues(path: &[String]) -> bool {
-    let has = |words: &[&str]| words.iter().any(|word| path[0].contains(word));
-    let tables = ["QUEUE", "SCHEDULER", "WRED_", "BUFFER_", "DSCP_TO_", "TC_TO_", "QOS_MAP", "MAP_PFC"];
-    let conf = ["traffic", "source", "egress_sched", "shaping", "ecn_red", "cos_egr", "priority_group", "scheduling"];
-    path.len() > 1 && (has(&tables) || has(&conf) || path.iter().any(|key| key == "qos"))
+    const FIRST: &str = "QUEUE SCHEDULER WRED_ BUFFER_ DSCP_TO_ TC_TO_ QOS_MAP MAP_PFC traffic source egress_sched \
+        shaping ecn_red cos_egr priority_group scheduling";
+    path.len() > 1 && (FIRST.split(' ').any(|it| path[0].contains(it)) || path.iter().any(|key| key == "qos"))
 }
 
 fn items(text: &str) -> impl Iterator<Item = &str> {
