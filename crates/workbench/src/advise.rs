@@ -244,14 +244,14 @@ impl Adviser<'_> {
         let best = race.ranking()[0];
         let fails = if race.entrants[best].excess() > 0.0 { ", which misses a bound" } else { "" };
         let objectives = all.iter().map(|runs| Some(means(runs).get(&field.question.metric)?.mean)).collect();
-        let missed = |runs: &Vec<Measured>| {
+        let broken = |runs: &Vec<Measured>| {
             let means = means(runs);
             let value = |bound: &Bounded| means.get(&bound.metric).map(|estimate| estimate.mean);
             let bounds = field.question.bounds.iter().filter(|bound| bound.excess(value(bound)) > 0.0);
             bounds.map(|bound| bound.metric.clone()).collect()
         };
         let named = format!("{}{fails}", field.places[first[best]].1);
-        Ok(Elsewhere { misses: all.iter().map(missed).collect(), ..row(objectives, named) })
+        Ok(Elsewhere { misses: all.iter().map(broken).collect(), ..row(objectives, named) })
     }
 
     /// The command that configures a switch for a candidate.
