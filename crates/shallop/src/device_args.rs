@@ -35,8 +35,8 @@ pub struct Import {
     /// The running configuration of the switch
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The NAME of [switch.NAME]; default: that in the file
-    #[arg(long, value_name = "NAME", default_value = "")]
+    /// The NAME of [switch.NAME]
+    #[arg(long, value_name = "NAME", default_value = "default")]
     pub name: String,
     /// The chip of the switch, one of `shallop chips`, for the size of its memory
     #[arg(long, value_name = "CHIP")]
