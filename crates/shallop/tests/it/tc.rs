@@ -20,5 +20,5 @@ fn scripts_are_those_of_the_files_and_a_shell_can_read_them() {
         assert!(Command::new("sh").arg("-n").arg(path("sh")).status().unwrap().success(), "{name}");
     }
     let folder = Folder::with(fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tc/red.toml")).unwrap());
-    folder.refused(&["config", "scenario.toml", "--os", "tc"], &["a script is for one switch", "--switch NAME"]);
+    folder.refused(&["config", "scenario.toml", "--os", "tc"], &["are for one switch and one scheme", "--switch NAME"]);
 }
