@@ -34,7 +34,7 @@ const ALPHAS: [(i32, &str); 11] = [
     (2, "4"),
     (3, "8"),
 ];
-/// The memory cell (`segments`) of a chip whose cell size is not known: that of the Trident and Tomahawk families.
+/// Size of a memory cell (`segments`) in bytes, for chips whose cell size is not known: Trident and Tomahawk have it.
 const CELL: u64 = 208;
 const LEAST: &str = "the least share of free memory that there is";
 
@@ -190,7 +190,7 @@ fn queue(port: &Port, queue: &Queue, device: &Device, out: &mut Written) -> Valu
         kbps
     });
     if let Some(aqm) = &queue.aqm {
-        out.refuse(what(&aqm.name), "packets are dropped where there is no room");
+        out.refuse(what(&aqm.name), "drops only when the queue has no room");
     }
     if let Some(policer) = &queue.policer {
         out.refuse(what(&format!("policer of {}", policer.rate)), "`shape rate`, which delays");

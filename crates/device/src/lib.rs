@@ -42,7 +42,7 @@ impl Os {
     /// Reads a configuration. `known` has the name of the device, its chip and the memory of the chip, as far as known.
     ///
     /// # Errors
-    /// If the text is no configuration of the system.
+    /// If the text is not a configuration of this system.
     pub fn read(self, text: &str, known: &Device) -> Result<Imported, NotThis> {
         match self {
             Self::Eos => eos::read(text, known),

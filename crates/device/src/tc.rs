@@ -236,7 +236,8 @@ impl Lines<'_> {
             self.aqm(queue, aqm, packets)
         } else if let Some(ramp) = queue.mark.as_ref().or(queue.drop.as_ref()) {
             if queue.mark.is_some() && queue.drop.is_some() {
-                self.out.refuse(Self::what(queue, "drops by length beside ECN"), "drops only where there is no room");
+                self.out
+                    .refuse(Self::what(queue, "drops by length beside ECN"), "drops only when the queue has no room");
             }
             why = format!("{}; {why}", ramp.why);
             self.red(queue, ramp, limit)

@@ -99,6 +99,6 @@ impl Written {
 
 /// A whole number up to `most`.
 pub(crate) fn number(word: &str, most: u64) -> Result<u64, String> {
-    let number = word.parse::<u64>().map_err(|_| format!("`{word}` is no whole number"))?;
+    let number = word.parse::<u64>().map_err(|_| format!("`{word}` is not a whole number"))?;
     if number <= most { Ok(number) } else { Err(format!("{number} is above {most}")) }
 }

@@ -22,7 +22,7 @@ pub struct Advice {
     /// The runs that the race may cost, in runs of the full duration.
     #[schemars(extend("unit" = "runs"))]
     pub budget_runs: u64,
-    /// The runs that were made of them, without those of an interrupted rung.
+    /// The runs that the race has used. An interrupted rung does not count.
     #[schemars(extend("unit" = "runs"))]
     pub used_runs: f64,
     /// Why the race ended; empty if it was interrupted.
@@ -171,8 +171,8 @@ impl Advice {
         if self.interrupted { used + "." } else { format!("{used}; the race ended {}.", self.ended) }
     }
 
-    /// The finding: the best of all candidates, or the bound that no candidate meets. A candidate that did not run is
-    /// not among those of the advice.
+    /// The finding: the best of all candidates, or the bound that no candidate meets. The advice has no candidate that
+    /// did not run.
     pub fn say(&mut self, all: usize) {
         let Some(best) = self.candidates.first() else { return };
         let ran = self.candidates.len();

@@ -71,7 +71,7 @@ pub struct Entrant {
 }
 
 impl Entrant {
-    /// The samples that count: those of full runs, if there are any.
+    /// The samples of full runs; of the short run if there is no full one.
     pub fn samples(&self) -> &[Sample] {
         if self.full.is_empty() { self.short.as_slice() } else { &self.full }
     }

@@ -1,5 +1,5 @@
-//! From a plan to real switches: what a scheme needs of each switch, as [`Device`]s. Numbers are those that are
-//! simulated (`plan/src/layout.rs`), derivations those of `check --explain`.
+//! From a plan to real switches: what a scheme needs of each switch, as [`Device`]s. Numbers come from
+//! the simulated ports (`plan/src/layout.rs`), derivations from `check --explain`.
 
 use crate::explain::{buffer, metered_formula, size};
 use shallop_core::{BitsPerSec, BufferSize, Bytes, Class};
@@ -244,7 +244,7 @@ impl Builder<'_> {
         });
         let marks: Vec<Option<Known<Ramp>>> = marks.collect();
         if marks.windows(2).any(|pair| pair[0] != pair[1]) {
-            self.refuse("thresholds of shared memory that differ between pools", "those of the first pool");
+            self.refuse("thresholds of shared memory that differ between pools", "the thresholds of the first pool");
         }
         let chip = self.switch.chip.and_then(chips::find);
         let cell = chip.and_then(|chip| chip.memory.as_ref()?.cell).unwrap_or(shared.cell);

@@ -31,7 +31,7 @@
 //! ```
 //!
 //! Tests return [`Outcome`], `()` or any other `Result<(), E>` whose error is a [`std::error::Error`]. A panic is a
-//! failure. Arguments are those of libtest, with one filter at most; standard output is not captured, so that a test
+//! failure. Arguments are as for libtest, with one filter at most; standard output is not captured, so that a test
 //! writes what it has to say to standard error. Functions under `children` are no tests: [`child::command`] runs them
 //! in a process of their own.
 //!

@@ -28,7 +28,7 @@ use std::{ops::Range, path::Path};
 /// The file in the results folder with the budget in runs.
 const BUDGET: &str = "budget.txt";
 pub const ADVICE: &str = "advise.json";
-/// Metrics that are kept of each run besides those of the question: the axes of the picture.
+/// Metrics on the axes of the picture, kept for each run in addition to the metrics of the question.
 pub const AXES: [&str; 2] = ["loss_rate", "fct.all.p99_s"];
 /// Candidates that are compared at other loads and round trips, and the seeds for that.
 const FIRST: usize = 3;

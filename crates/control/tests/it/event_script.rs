@@ -1,9 +1,9 @@
 //! Controllers under scripts of events. The snapshots of cwnd were read line by line before they were accepted.
 //!
-//! A paragraph of `event_script.txt` is a script: its name and path, its controllers, each with its stack and options
-//! (`all` means those of the first script), and lines of steps with `;` between them and `#` before the name of a line
-//! in the snapshot. `rounds N` has a line for each round trip, `skip N` has none, and `until TIME` has one for each
-//! change of the state.
+//! A paragraph of `event_script.txt` is a script: its name, its path, its controllers and its steps. Each controller
+//! has its stack and options; `all` stands for the controllers of the first script. `;` separates steps, and the word
+//! after `#` names their line in the snapshot. `rounds N` has a line for each round trip, `skip N` has none, and
+//! `until TIME` has one for each change of the state.
 
 use crate::options::made;
 use crate::support::bottleneck::Bottleneck;

@@ -278,7 +278,7 @@ impl Reader {
         device.pool.iter_mut().filter_map(|pool| pool.mark.as_mut()).for_each(|it| it.value.not_ect_dropped = drops);
         for queue in device.ports.iter_mut().flat_map(|port| &mut port.queues) {
             settle(queue, self.cell);
-            // Thresholds for drops replace those of ECN for packets that are not ECN-capable.
+            // `random-detect drop` decides about packets that are not ECN-capable; without it the ECN thresholds do.
             let drops = drops && queue.drop.is_none();
             queue.mark.iter_mut().for_each(|it| it.value.not_ect_dropped = drops);
         }
@@ -335,7 +335,11 @@ fn ramp(mut words: &[&str], cell: u64) -> Result<Ramp, String> {
         match (*word, rest) {
             ("minimum-threshold" | "maximum-threshold", [unit, rest @ ..]) => {
                 let units = [("segments", cell), ("bytes", 1), ("kbytes", 1000), ("mbytes", 1_000_000)];
-                let each = units.into_iter().find(|it| it.0 == *unit).ok_or("the unit of a threshold is no size")?.1;
+                let each = units
+                    .into_iter()
+                    .find(|it| it.0 == *unit)
+                    .ok_or("thresholds are read in bytes or segments only")?
+                    .1;
                 let size = Some(Bytes::new(number(value, MOST / each)? * each));
                 *(if word.starts_with("min") { &mut min } else { &mut max }) = size;
                 words = rest;

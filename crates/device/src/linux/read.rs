@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The profile of interfaces that have no other.
 const GLOBAL: &str = "default-global";
-/// In place of the number of a queue: all queues, or those of the field `queues`.
+/// Stands for all queues, or for the queues that the field `queues` lists.
 const ANY: u8 = u8::MAX;
 const UNTRUSTED: &str = "DSCP is not trusted: the map has no effect";
 

@@ -1,5 +1,5 @@
 //! Scripts for a receiver of TCP: what arrives, and how it is acknowledged. `scripts/receivers.txt` has them, in the
-//! form of those of senders (`tcp_scripts.rs`).
+//! form of the scripts for senders (`tcp_scripts.rs`).
 //!
 //! | step | meaning |
 //! |---|---|
@@ -49,7 +49,7 @@ fn receiver(line: &str) -> ReceiverHarness {
             "linux" => config.spurious = Spurious::LINUX,
             "kernel" => config.kernel_habits = value == "yes",
             "fq" => config.fq_flow_limit = number(value) as u16,
-            _ => panic!("{word:?} is no word of a receiver"),
+            _ => panic!("unknown option {word:?} of a receiver"),
         }
     }
     ReceiverHarness { receiver: Receiver::new(&config, size), unit, last: None }
@@ -66,7 +66,7 @@ fn value(hand: &ReceiverHarness, key: &str) -> String {
         "duplicates" => Some(counters.duplicates.to_string()),
         "complete" => Some(u64::from(hand.receiver.is_complete()).to_string()),
         "wakeup" => hand.receiver.wakeup().map(|due| (due.since_start().as_secs_f64() * 1e3).to_string()),
-        _ => panic!("{key:?} is no value"),
+        _ => panic!("unknown value {key:?}"),
     }
     .unwrap_or_default()
 }

@@ -161,7 +161,7 @@ fn value(hand: &SenderHarness, key: &str) -> String {
         "marked_lost" => return segments(&|it| it.state == SegmentState::Lost),
         "in_flight_once" => return segments(&|it| it.state == SegmentState::InFlight && !it.retransmitted),
         "state" => return state.ca_state.map(|state| format!("{state:?}").to_lowercase()).unwrap_or_default(),
-        _ => panic!("{key:?} is no value"),
+        _ => panic!("unknown value {key:?}"),
     };
     count.to_string()
 }

@@ -20,7 +20,7 @@
 //! | `times COUNT TEXT` | standard output has the text so often |
 //! | `lines OP VALUE`, `columns OP VALUE` | the number of printed lines, and the length of the longest |
 //! | `silent` | nothing is on standard error |
-//! | `again` | standard output equals that of the command before |
+//! | `again` | standard output equals the output of the command before |
 //! | `holds FILE TEXT` | a file has the text |
 //! | `[FILE:]/POINTER OP VALUE` | the JSON in a file, or the last on standard output |
 //! | `let NAME = [FILE:]/POINTER` | sets a variable |
